@@ -103,21 +103,32 @@ nb::object echo(PyReader& reading, PyWriter& writing, std::uint32_t rounds, doub
 }
 
 using Due = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using ToldWords = nb::ndarray<std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-nb::object pace(PyReader& reading, PyWriter& writing, const ToldWords& told, const InputRows& updates,
-                const Due& due, std::uint64_t first, double limit_seconds, bool keeps) {
+nb::object take_answers(PyReader& reading, const ToldWords& told, const LineWords& lines, OutputRows out,
+                        std::uint64_t finished) {
+  PyReader::Use reader(reading);
+  check_answers(*reader, told, lines);
+  require(out.shape(1) == reader->record_words(), "out must have one column per word of a record");
+  const std::size_t count = ring::take_answers(*reader, {told.data(), told.data() + 1},
+                                               {lines.data(), lines.shape(0)}, finished, out.data(),
+                                               out.shape(0));
+  return nb::make_tuple(count, finished);
+}
+
+nb::object pace(PyReader& reading, PyWriter& writing, const ToldWords& told, const LineWords& lines,
+                const InputRows& updates, const Due& due, std::uint64_t first, double limit_seconds,
+                bool keeps) {
   const Clock::duration limit = duration(limit_seconds, "limit_seconds must be 0 or more");
   PyReader::Use reader(reading);
   PyWriter::Use writer(writing);
   require(updates.shape(1) == writer->record_words(), "updates must have one column per word of a record");
   require(updates.shape(0) == due.shape(0), "due must have one element per update");
-  require(told.shape(0) == 2, "told must be the words `packets` and `finished`");
+  check_answers(*reader, told, lines);
   std::vector<ring::Paced> paced(due.shape(0), ring::Paced{0, 0});
   std::vector<std::uint32_t> kept;
   run_until_stopped([&](const auto& tick) {
-    ring::pace(*reader, *writer, {told.data(), told.data() + 1}, updates.data(), {due.data(), due.shape(0)},
-               first, paced, keeps ? &kept : nullptr, limit, tick);
+    ring::pace(*reader, *writer, {told.data(), told.data() + 1}, {lines.data(), lines.shape(0)},
+               updates.data(), {due.data(), due.shape(0)}, first, paced, keeps ? &kept : nullptr, limit, tick);
   });
   std::vector<std::uint64_t> times;
   times.reserve(2 * paced.size());
@@ -159,7 +170,11 @@ void bind_ring(nb::module_& module) {
              "took. TimeoutError if one takes longer than `round_seconds`, RuntimeError if something else "
              "comes back.");
   module.def(
-      "pace", &pace, "reader"_a, "writer"_a, "told"_a, "updates"_a, "due"_a, "first"_a,
+      "take_answers", &take_answers, "reader"_a, "told"_a, "lines"_a, "out"_a.noconvert(), "finished"_a,
+      "Fill rows of `out` with the answers of a resident kernel that are there; return how many, and the "
+      "last update that is finished with all its answers taken, from `finished` on.");
+  module.def(
+      "pace", &pace, "reader"_a, "writer"_a, "told"_a, "lines"_a, "updates"_a, "due"_a, "first"_a,
       "limit_seconds"_a = 10.0, "keeps"_a = false,
       "Write updates to a resident kernel when they are due, nanoseconds after the start; return for each "
       "the nanoseconds after that at which it was written, and at which it was answered; and the words of "

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <atomic>
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
 
+#include "bind_checks.hpp"
+#include "ring/answers.hpp"
 #include "ring/reader.hpp"
 #include "ring/writer.hpp"
 
@@ -58,5 +61,18 @@ class ExclusiveEnd {
 
 using PyReader = ExclusiveEnd<ring::Reader>;
 using PyWriter = ExclusiveEnd<ring::Writer>;
+
+using ToldWords =
+    nanobind::ndarray<std::uint64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+using LineWords =
+    nanobind::ndarray<std::uint64_t, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+
+// Checks what the answers of a resident kernel are read from.
+inline void check_answers(const ring::Reader& reader, const ToldWords& told, const LineWords& lines) {
+  const std::size_t count = lines.shape(0);
+  require(told.shape(0) == 2, "told must be the words `packets` and `finished`");
+  require(lines.shape(1) == 8 && (count & (count - 1)) == 0, "lines must be [a power of two or 0, 8]");
+  require(count == 0 || reader.record_words() >= 8, "records must have room for what a line has");
+}
 
 }  // namespace motiflux

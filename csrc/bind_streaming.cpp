@@ -29,7 +29,6 @@ using namespace nb::literals;
 using ring::Clock;
 
 using Words = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Told = nb::ndarray<std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr std::size_t kPacket = 32, kRecords = 256;
 // A wait is busy for so long, then with short sleeps.
@@ -95,11 +94,13 @@ class PyStreamUpdates {
   }
 
   // Writes updates that wait, and takes answers, until all are finished (True), or for some time.
-  bool exchange(PyReader& reading, PyWriter& writing, const Told& told, std::uint64_t base, double seconds) {
-    require(told.shape(0) == 2, "told must be the words `packets` and `finished`");
+  bool exchange(PyReader& reading, PyWriter& writing, const ToldWords& told, const LineWords& words,
+                std::uint64_t base, double seconds) {
     PyReader::Use reader(reading);
     PyWriter::Use writer(writing);
+    check_answers(*reader, told, words);
     require(writer->record_words() == 4, "a ring of updates expected");
+    const ring::Lines lines(words.data(), words.shape(0));
     const std::span<const dynamic::StreamUpdate> all = updates_.updates();
     records_.resize(kRecords * reader->record_words());
     const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -107,20 +108,19 @@ class PyStreamUpdates {
     Clock::time_point event = Clock::now();
     while (done_ < all.size()) {
       bool happened = false;
-      while (sent_ < all.size()) {
-        const std::size_t some = std::min(kPacket, all.size() - sent_);
+      const std::size_t last = std::min(all.size(), done_ + lines.room(all.size()));
+      while (sent_ < last) {
+        const std::size_t some = std::min(kPacket, last - sent_);
         if (!writer->try_write(reinterpret_cast<const std::uint32_t*>(all.data() + sent_), some)) break;
         sent_ += some;
         happened = true;
       }
-      const std::uint64_t finished = device::system_wide(told.data()[1]).load(device::Order::kAcquire);
-      const std::uint64_t packets = device::system_wide(told.data()[0]).load(device::Order::kRelaxed);
-      for (std::size_t count; (count = reader->take(records_.data(), kRecords)) != 0; happened = true)
-        updates_.take({records_.data(), count * reader->record_words()}, reader->record_words(), base);
-      if (finished > base + done_ && reader->position() >= packets) {
-        done_ = std::min<std::size_t>(all.size(), finished - base);
-        happened = true;
-      }
+      std::uint64_t finished = base + done_;
+      const std::size_t count = ring::take_answers(*reader, {told.data(), told.data() + 1}, lines, finished,
+                                                   records_.data(), kRecords);
+      updates_.take({records_.data(), count * reader->record_words()}, reader->record_words(), base);
+      happened = happened || count != 0 || finished > base + done_;
+      done_ = std::min<std::size_t>(all.size(), finished - base);
       const Clock::time_point now = Clock::now();
       if (happened) event = now;
       if (now - event > limit) return false;
@@ -169,7 +169,7 @@ void bind_streaming(nb::module_& module) {
       .def_prop_ro("sent", &PyStreamUpdates::sent, "How many updates were written.")
       .def("take", &PyStreamUpdates::take, "records"_a, "base"_a,
            "Take answers, records [k, words]; `base`: the moment before the first update's.")
-      .def("exchange", &PyStreamUpdates::exchange, "reader"_a, "writer"_a, "told"_a, "base"_a, "seconds"_a,
+      .def("exchange", &PyStreamUpdates::exchange, "reader"_a, "writer"_a, "told"_a, "lines"_a, "base"_a, "seconds"_a,
            "Write updates and take answers until all are finished, True, or nothing happens for some time.")
       .def("answers", &PyStreamUpdates::answers, "width"_a,
            "Return totals [roots, 2] and rows [k, width] of what was taken.");

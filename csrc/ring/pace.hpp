@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "motiflux/device/atomic_ref.hpp"
+#include "ring/answers.hpp"
 #include "ring/echo.hpp"
 #include "ring/reader.hpp"
 #include "ring/writer.hpp"
@@ -22,24 +22,17 @@ struct Paced {
   std::uint64_t written, answered;
 };
 
-// What the kernel tells the host: when `packets` packets of answers were read, all updates up to the moment
-// `finished` are answered (motiflux/streaming/stream.hpp).
-struct Told {
-  std::uint64_t* packets;
-  std::uint64_t* finished;
-};
-
 // Writes each update once it is due, those that are due together in one packet, and takes answers, whose
-// first two words are the moment of their update. An update is answered by its first record, or when it is
-// finished without any; if answers are `kept`, when it is finished. Calls tick() every kTickPeriod; its false
+// first two words are the moment of their update. An update is answered by its line or its first record, or
+// when it is finished without any; if answers are `kept`, when it is finished. Calls tick() every kTickPeriod; its false
 // ends the measurement. Throws EchoTimeout if nothing is finished for `limit`.
 //
 // `due`: nanoseconds after the start, ascending. `first`: the moment of the first update.
 template <class Tick>
-void pace(Reader& reader, Writer& writer, const Told& told, const std::uint32_t* updates,
+void pace(Reader& reader, Writer& writer, const Told& told, const Lines& lines, const std::uint32_t* updates,
           std::span<const std::uint64_t> due, std::uint64_t first, std::span<Paced> paced,
           std::vector<std::uint32_t>* kept, Clock::duration limit, Tick&& tick) {
-  constexpr std::size_t kMostAtOnce = 32, kRecords = 256;
+  constexpr std::size_t kMostAtOnce = 32, kRecords = 256, kAhead = 64;
   std::vector<std::uint32_t> records(kRecords * reader.record_words());
   std::size_t written = 0, finished = 0;
   const Clock::time_point start = Clock::now();
@@ -53,13 +46,16 @@ void pace(Reader& reader, Writer& writer, const Told& told, const std::uint32_t*
   };
   while (finished < due.size()) {
     std::uint64_t now = since_start();
+    const std::size_t last = std::min(due.size(), finished + lines.room(due.size()));
     std::size_t end = written;
-    while (end < due.size() && end - written < kMostAtOnce && due[end] <= now) ++end;
+    while (end < last && end - written < kMostAtOnce && due[end] <= now) ++end;
     if (end > written && writer.try_write(updates + written * writer.record_words(), end - written))
       for (; written < end; ++written) paced[written].written = now - due[written];
-    const std::uint64_t all = device::system_wide(*told.finished).load(device::Order::kAcquire);
-    const std::uint64_t packets = device::system_wide(*told.packets).load(device::Order::kRelaxed);
-    const std::size_t taken = reader.take(records.data(), kRecords);
+    // Lines of updates after the first one that is not finished are looked at, too.
+    for (std::size_t number = finished; kept == nullptr && number < std::min(written, finished + kAhead); ++number)
+      if (paced[number].answered == 0 && lines.has(first + number)) answer(number, since_start());
+    std::uint64_t all = first + finished - 1;
+    const std::size_t taken = take_answers(reader, told, lines, all, records.data(), kRecords);
     now = since_start();
     for (std::size_t record = 0; record < taken; ++record) {
       const std::uint32_t* words = records.data() + record * reader.record_words();
@@ -72,7 +68,7 @@ void pace(Reader& reader, Writer& writer, const Told& told, const std::uint32_t*
       const auto words = static_cast<std::ptrdiff_t>(taken * reader.record_words());
       kept->insert(kept->end(), records.begin(), records.begin() + words);
     }
-    if (all >= first + finished && reader.position() >= packets) {
+    if (all >= first + finished) {
       for (; finished < due.size() && first + finished <= all; ++finished) answer(finished, now);
       moved = Clock::now();
     }

@@ -618,10 +618,18 @@ class RingWriter:
 def echo(
     reader: RingReader, writer: RingWriter, rounds: int, round_seconds: float = 1.0
 ) -> NDArray[np.uint64]: ...
+def take_answers(
+    reader: RingReader,
+    told: NDArray[np.uint64],
+    lines: NDArray[np.uint64],
+    out: NDArray[np.uint32],
+    finished: int,
+) -> tuple[int, int]: ...
 def pace(
     reader: RingReader,
     writer: RingWriter,
     told: NDArray[np.uint64],
+    lines: NDArray[np.uint64],
     updates: NDArray[np.uint32],
     due: NDArray[np.uint64],
     first: int,
@@ -652,7 +660,13 @@ class StreamUpdates:
     def sent(self) -> int: ...
     def take(self, records: NDArray[np.uint32], base: int) -> None: ...
     def exchange(
-        self, reader: RingReader, writer: RingWriter, told: NDArray[np.uint64], base: int, seconds: float
+        self,
+        reader: RingReader,
+        writer: RingWriter,
+        told: NDArray[np.uint64],
+        lines: NDArray[np.uint64],
+        base: int,
+        seconds: float,
     ) -> bool: ...
     def answers(self, width: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]: ...
 

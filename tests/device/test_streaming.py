@@ -224,7 +224,7 @@ def test_matches_of_several_patterns_are_listed(gpu: Device, directed: bool) -> 
 @pytest.mark.parametrize("matches", [False, True])
 def test_long_updates_are_shared(gpu: Device, matches: bool) -> None:
     given = 0
-    for seed in range(4):
+    for seed in range(8):
         runs = check(gpu, seed, patterns=["clique", "path"], matches=matches, vertices=12, count=8, parts=1)
         given += runs.counters["parts_given"]
     assert given > 10

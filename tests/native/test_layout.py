@@ -369,6 +369,9 @@ STREAM_ARRAYS: dict[str, np.dtype[Any]] = {
 }
 STREAM_CONSTANTS: dict[str, int | str] = {
     "motiflux::streaming::kSteps": len(streaming.STEPS),
+    "motiflux::streaming::kStamps": len(streaming.STAMPS),
+    "8 * motiflux::streaming::kStamps": "sizeof(motiflux::streaming::UpdateStamps)",
+    "sizeof(motiflux::streaming::AnswerLine)": 8 * streaming.LINE_WORDS,
     "motiflux::streaming::Update::kInsertion": streaming.INSERTION,
     "motiflux::streaming::Update::kJudged": streaming.JUDGED,
     "motiflux::streaming::kHeaderWords": streaming.HEADER_WORDS,

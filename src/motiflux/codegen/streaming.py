@@ -77,6 +77,12 @@ STEPS = (
     "reserve", "headers", "copy", "install", "publish", "issue",
 )  # fmt: skip
 """``streaming::Step``."""
+STAMPS = "seen", "received", "begun", "published", "issued", "taken", "ready", "searched", "answered", "told"
+"""``streaming::Stamp``."""
+LINE_WORDS = 8
+"""64-bit words of ``streaming::AnswerLine``."""
+SHORTCUTS = "teller", "whole", "held"
+"""Shorter ways to an answer that units can leave out (``streaming/shortcuts.hpp``)."""
 STEP_TIMES = np.dtype([("last", "<u8"), ("batches", "<u8"), ("cycles", "<u8", len(STEPS))])
 """``streaming::StepTimes``."""
 
@@ -114,6 +120,8 @@ class Progress(ctypes.Structure):
         ("stop", _u32),
         ("exhausted", _u32),
         ("violated", _u32),
+        ("parks", _u32),
+        ("unused", _u32),
     ]
 
 
@@ -317,10 +325,12 @@ class Stream(ctypes.Structure):
         ("input", Ring),
         ("output", Ring),
         *((name, _u64) for name in ("control", "status", "pending", "batch", "roots", "parts")),
-        *((name, _u64) for name in ("plan_ends", "plans", "listed")),
+        *((name, _u64) for name in ("plan_ends", "plans", "listed", "stamps", "lines")),
         *((name, _u32) for name in ("roots_of_group", "most_roots", "record_words", "updater_warps")),
         ("batch_updates", _u32),
         ("batch_nanoseconds", _u32),
+        ("stamp_count", _u32),
+        ("line_count", _u32),
     ]
 
 
@@ -336,7 +346,9 @@ _TURNS, _TURNS_OF_TESTS = 64, 3
 
 
 @cache
-def stream_source(*, lists: bool, checks: bool = False, measures: bool = False) -> Source:
+def stream_source(
+    *, lists: bool, checks: bool = False, measures: bool = False, without: tuple[str, ...] = ()
+) -> Source:
     """Return the unit of the resident kernel; its entry point is `STREAM_ENTRY`.
 
     Parameters
@@ -347,11 +359,14 @@ def stream_source(*, lists: bool, checks: bool = False, measures: bool = False) 
         Whether the updater checks the rows that it writes, memory that is freed is wiped, and groups share
         their work early: for tests.
     measures
-        Whether the updater measures the steps of batches.
+        Whether stages measure when they have an update, and the updater the steps of batches.
+    without
+        Those of `SHORTCUTS` that are left out.
     """
     turns = _TURNS_OF_TESTS if checks else _TURNS
     marked = "#define MOTIFLUX_CHECKS_VERSIONS\n" if checks else ""
     marked += "#define MOTIFLUX_STAGE_TIMES\n" if measures else ""
+    marked += "".join(f"#define MOTIFLUX_WITHOUT_{name.upper()}\n" for name in without)
     text = f"""\
 {marked}#define MOTIFLUX_VERSIONS
 #include "motiflux/streaming/resident.cuh"
@@ -367,6 +382,7 @@ extern "C" __global__ void __launch_bounds__({THREADS})
         "list" if lists else "count",
         *(["checks"] if checks else []),
         *(["times"] if measures else []),
+        *(f"no_{name}" for name in without),
     ]
     return Source("-".join(words), text)
 

@@ -16,10 +16,13 @@ from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingPlans
 from motiflux.codegen.kernels import THREADS
 from motiflux.codegen.streaming import (
     CONTROL,
+    LINE_WORDS,
     LOAD_ENTRY,
     MOST_UPDATES,
     MOVE_ENTRY,
     PENDING,
+    SHORTCUTS,
+    STAMPS,
     STATUS,
     STEPS,
     STREAM_ENTRY,
@@ -53,9 +56,12 @@ _FIRST_LEVEL = 2
 _LISTS_SHARE = 0.25
 """Share of the free memory that candidate lists may take."""
 _PAPER_NANOSECONDS = 125_000
+_STAMPED = 1 << 16
+"""Updates whose times are kept, a power of two."""
 _LOOKS = 1e-3
 """Seconds between looks whether the kernel has ended."""
 _LEAST_BLOCKS = 2
+_PACKET_UPDATES = 32
 
 
 class Before(NamedTuple):
@@ -111,7 +117,12 @@ class StreamMemory:
         accelerator.kernel(load_source(), entry=LOAD_ENTRY)
         accelerator.kernel(move_source(), entry=MOVE_ENTRY)
         self.kernel = accelerator.kernel(
-            stream_source(lists=self.lists, checks=settings.checks, measures=settings.measures),
+            stream_source(
+                lists=self.lists,
+                checks=settings.checks,
+                measures=settings.measures,
+                without=tuple(name for name in SHORTCUTS if name in settings.without),
+            ),
             entry=STREAM_ENTRY,
         )
         self.shared_bytes = (THREADS // STREAM_LANES) * self._shared_of_group
@@ -167,6 +178,14 @@ class StreamMemory:
         self.control: NDArray[Any] = self._host.array[: CONTROL.itemsize].view(CONTROL)
         self.status: NDArray[Any] = self._host.array[256 : 256 + STATUS.itemsize].view(STATUS)
         self._room = np.zeros((0, self._record_words), np.uint32)
+        # Matches that are listed are in the output ring, so lines would not say when all of them are there.
+        under_way = settings.slot_count + _PACKET_UPDATES * settings.input_packets
+        has_lines = not self.lists and "lines" not in settings.without
+        count = 1 << (under_way - 1).bit_length() if has_lines else 0
+        nbytes = 8 * LINE_WORDS * count
+        self._lines = device.allocate_host(nbytes, "answers of updates") if count else None
+        words = np.zeros(0, np.uint64) if self._lines is None else self._lines.array[:nbytes].view(np.uint64)
+        self.lines: NDArray[np.uint64] = words.reshape(count, LINE_WORDS)
 
     @property
     def told(self) -> NDArray[np.uint64]:
@@ -210,6 +229,7 @@ class StreamMemory:
             ("totals", 16 * slots * self._plans, "totals of updates"),
             ("roots", groups * self._plans * VERSIONED_ROOT.itemsize, "roots of searches"),
             ("control", ctypes.sizeof(layout.Control), "control of searches"),
+            ("stamps", _STAMPED * 8 * len(STAMPS) if self._settings.measures else 0, "times of updates"),
         ):
             self._add(name, nbytes, what)
         self._side.wait()
@@ -298,11 +318,13 @@ class StreamMemory:
         given.work = WorkList(self.address("work_counts"), self.address("works"), self._work_size)
         given.input, given.output = self._input.view(0), self._output.view(self.address("tickets"))
         given.control, given.status = self._host.address, self._host.address + 256
-        for name in ("pending", "roots", "parts", "listed"):
+        for name in ("pending", "roots", "parts", "listed", "stamps"):
             setattr(given, name, self.address(name))
         given.batch = self.graph.address("batch")
         given.plan_ends, given.plans = self.kinds.address("plans_at"), self.kinds.address("plans")
         given.roots_of_group = given.most_roots = self._plans
+        given.stamp_count, given.line_count = _STAMPED, len(self.lines)
+        given.lines = 0 if self._lines is None else self._lines.address
         given.record_words, given.updater_warps = self._record_words, settings.updater_warps
         if settings.preset == "paper":
             given.batch_updates, given.batch_nanoseconds = MOST_UPDATES, _PAPER_NANOSECONDS
@@ -315,7 +337,7 @@ class StreamMemory:
         for name in ("work_counts", "works", "control"):
             self._side.clear(self._buffers[name])
         progress = self.graph.progress()
-        progress.stop = 0
+        progress.stop = progress.parks = 0
         self.graph.set_progress(progress)
         pending = self._pending()
         pending["reason"] = 0
@@ -381,6 +403,13 @@ class StreamMemory:
             "parts_given": control.stolen,
             "blocks": self.blocks,
         }
+
+    def stamps(self, moments: range) -> NDArray[np.uint64]:
+        """Return when the last updates were at each of `STAMPS`, in nanoseconds, while no kernel runs."""
+        found = np.zeros((_STAMPED, len(STAMPS)), np.uint64)
+        self._side.download(self._buffers["stamps"], found)
+        self._side.wait()
+        return found[np.array(moments[-_STAMPED:], np.int64) % _STAMPED]
 
     def release(self) -> None:
         """Free all memory; no kernel runs, unless it was abandoned."""

@@ -304,6 +304,8 @@ class ResidentStream:
         if self._finished == self.moment:
             self._watchdog.begin()  # the time without work does not count
         written = 0
+        if len(memory.lines):
+            words = words[: max(0, len(memory.lines) - (self.moment - self._finished))]
         while written < len(words) and memory.writer.try_write(words[written : written + _PACKET]):
             written = min(len(words), written + _PACKET)
         if written:
@@ -350,7 +352,7 @@ class ResidentStream:
         first, self.moment = self.moment + 1, self.moment + len(updates)
         limit = self._settings.stall_seconds
         times, answers = _native.pace(
-            memory.reader, memory.writer, memory.told, words, due, first, limit, keeps
+            memory.reader, memory.writer, memory.told, memory.lines, words, due, first, limit, keeps
         )
         if len(answers):
             self._kept.append(answers.reshape(-1, memory.room_for(0).shape[1]))
@@ -373,7 +375,9 @@ class ResidentStream:
         if updates.sent == 0:
             self._base = self.moment
         with self._reading:
-            is_done = updates.exchange(memory.reader, memory.writer, memory.told, self._base, seconds)
+            is_done = updates.exchange(
+                memory.reader, memory.writer, memory.told, memory.lines, self._base, seconds
+            )
         self.moment = self._base + updates.sent
         if is_done:
             self._finish(self.moment)
@@ -422,13 +426,17 @@ class ResidentStream:
     def _read(self, most: int, seconds: float) -> NDArray[np.uint32]:
         """Return records that are there, and note what is finished if all records of it were read."""
         memory = self._loaded()
-        finished = int(memory.status["finished"][0])
-        packets = int(memory.status["packets"][0])
         with self._reading:
             room = memory.room_for(most)
-            count = memory.reader.read(room, seconds)
+            last = time.monotonic() + seconds
+            while True:
+                count, finished = _native.take_answers(
+                    memory.reader, memory.told, memory.lines, room, self._finished
+                )
+                if count or finished > self._finished or time.monotonic() >= last:
+                    break
             found = room[:count].copy()
-        if memory.reader.position >= packets and finished > self._finished:
+        if finished > self._finished:
             self._finish(finished)
         return found
 
@@ -552,6 +560,15 @@ class ResidentStream:
         if self.is_running:
             raise InternalError("counters() is for a kernel that is parked or stopped")
         return self._loaded().counters()
+
+    def stamps(self, moments: range) -> NDArray[np.uint64]:
+        """Return when updates were at each stage, [updates, stages], if the settings say that it `measures`.
+
+        The kernel is parked or stopped; of many updates the last ones are returned.
+        """
+        if self.is_running:
+            raise InternalError("stamps() is for a kernel that is parked or stopped")
+        return self._loaded().stamps(moments)
 
     def unanswered(self) -> NDArray[Any]:
         """Return updates that are not finished, the first one of the moment after the last that is."""

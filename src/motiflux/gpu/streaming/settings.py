@@ -40,7 +40,11 @@ class StreamSettings:
     checks
         Whether the updater checks the rows that it writes: for tests.
     measures
-        Whether the updater measures the steps of batches: `ResidentStream.counters` has them, in cycles.
+        Whether stages measure: `ResidentStream.counters` has the steps of batches, in cycles, and
+        `ResidentStream.stamps` the times of updates.
+    without
+        Shorter ways of an update to its answer that are left out, to measure what they save: those of
+        `motiflux.codegen.streaming.SHORTCUTS`, and ``"lines"``, answers in lines of their own.
     """
 
     slot_count: int = 8192
@@ -57,3 +61,4 @@ class StreamSettings:
     stall_seconds: float = 10.0
     checks: bool = False
     measures: bool = False
+    without: frozenset[str] = frozenset()

@@ -12,6 +12,7 @@
 
 #include "motiflux/device/group_ring.hpp"
 #include "motiflux/match/search.hpp"
+#include "motiflux/streaming/lines.hpp"
 #include "motiflux/streaming/stream.hpp"
 
 namespace motiflux::streaming {
@@ -58,6 +59,12 @@ MOTIFLUX_DEVICE bool write_totals(const Lanes& lanes, const Stream& stream, std:
     }
     const bool writes = (low | high) != 0;
     const std::uint32_t writing = lanes.ballot(writes);
+    const bool is_short = count <= Lanes::kLanes && count_bits(writing) <= kMostInLine;
+    if (stream.lines != nullptr && is_short && lanes.ballot(high != 0 || low >> 32 != 0) == 0) {
+      const std::uint32_t plan_and_sign = writes ? stream.plans[begin + root] << 1 | sign : 0;
+      write_line(lanes, stream, moment, writing, plan_and_sign, static_cast<std::uint32_t>(low));
+      continue;
+    }
     if (writing == 0) continue;
     std::uint64_t ticket;
     if (!wait_for_packet(lanes, stream, ticket)) return false;

@@ -123,12 +123,14 @@ MOTIFLUX_DEVICE bool find_finished(const Lanes& lanes, const StreamGraph& graph)
 }
 
 // Frees what may be freed now, but of the lists of at most `most` updates; whether it did anything. Called by
-// all lanes of the one group that collects.
+// all lanes of the one group that collects, which may be another one than that which finds what is finished.
 template <class Lanes>
 MOTIFLUX_DEVICE bool free_collected(const Lanes& lanes, const StreamGraph& graph, std::uint64_t most) {
   Progress& progress = *graph.stages.progress;
   lanes.sync();
-  const std::uint64_t finished = progress.finished, collected = progress.collected;
+  const std::uint64_t finished =
+      lanes.broadcast(device::device_wide(progress.finished).load(device::Order::kAcquire));
+  const std::uint64_t collected = progress.collected;
   std::uint64_t cleared = progress.cleared;
   const std::uint64_t last = lanes.broadcast(published(graph.stages));
   lanes.sync();

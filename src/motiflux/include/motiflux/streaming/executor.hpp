@@ -84,12 +84,16 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     const std::uint64_t moment = moment_;
     if (moment == 0) return true;
     moment_ = 0;
+    const std::uint64_t searched = streaming::stamp_now();
     lanes_.sync();
     std::uint32_t left = 1;
-    if (lanes_.leads())
+    if (lanes_.leads() && !(streaming::kKnowsWhole && is_whole_))
       left = device::device_wide(stream_->parts[stream_->slot_of(moment)])
                  .fetch_add(~std::uint32_t{0}, device::Order::kAcqRel);
-    if (lanes_.broadcast(left) != 1) return true;
+    if (lanes_.broadcast(left) != 1) {
+      release_held();
+      return true;
+    }
     lanes_.sync();
     const auto overflow = device::device_wide(this->task_.control->overflow).load(device::Order::kRelaxed);
     if (lanes_.ballot(lanes_.leads() && overflow != 0) != 0) {
@@ -97,9 +101,21 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
       return false;
     }
     if (!streaming::write_totals(lanes_, *stream_, moment, plans_, count_, sign_)) return false;
+    const std::uint64_t answered = streaming::stamp_now();
     lanes_.sync();
-    if (lanes_.leads()) streaming::finish(stream_->graph.stages, moment);
+    if (lanes_.leads()) {
+      stream_->stamp(moment, streaming::Stamp::kSearched, searched);
+      stream_->stamp(moment, streaming::Stamp::kAnswered, answered);
+      streaming::finish(stream_->graph.stages, moment);
+    }
+    release_held();
     return true;
+  }
+
+  // Gives the place of the group's work in the work list back, once it was read by all lanes.
+  MOTIFLUX_DEVICE void release_held() {
+    if (held_ != streaming::kNoTicket && lanes_.leads()) streaming::release_work(stream_->work, held_);
+    held_ = streaming::kNoTicket;
   }
 
   MOTIFLUX_DEVICE bool take_part() {
@@ -107,8 +123,10 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     const std::uint64_t ticket =
         lanes_.broadcast(lanes_.leads() ? streaming::take_work(list, stream_->graph.stages) : 0);
     if (ticket == streaming::kNoTicket) return false;
+    const std::uint64_t taken = streaming::stamp_now();
     lanes_.sync();
     const streaming::Work& work = list.of(ticket);
+    is_whole_ = work.kind == static_cast<std::uint32_t>(streaming::WorkKind::kUpdate);
     moment_ = work.moment;
     plans_ = work.plans;
     count_ = work.count;
@@ -119,14 +137,20 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     const std::uint32_t first = work.first, end = work.end, level = work.level;
     if (kind == streaming::WorkKind::kWalk) read_walk(work);
     lanes_.sync();
-    if (lanes_.leads()) streaming::release_work(list, ticket);
+    held_ = ticket;
+    if (!streaming::kHoldsWork) release_held();
     if (kind == streaming::WorkKind::kWalk) {
       this->begin_split(level);
       return true;
     }
     place_ = {};
-    return kind == streaming::WorkKind::kUpdate ? begin_roots<true>(0, count_)
-                                                : begin_roots<false>(first, end);
+    if (kind != streaming::WorkKind::kUpdate) return begin_roots<false>(first, end);
+    if (!begin_roots<true>(0, count_)) return false;
+    if (lanes_.leads()) {
+      stream_->stamp(moment_, streaming::Stamp::kTaken, taken);
+      stream_->stamp(moment_, streaming::Stamp::kReady, streaming::stamp_now());
+    }
+    return true;
   }
 
   MOTIFLUX_DEVICE void read_walk(const streaming::Work& work) {
@@ -223,6 +247,8 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   template <class Write>
   MOTIFLUX_DEVICE bool give(Write&& write) {
     lanes_.sync();
+    release_held();  // or nobody gets the place a lap later, this group included
+    is_whole_ = false;
     std::uint32_t given = 0;
     if (lanes_.leads()) {
       const std::uint64_t ticket = streaming::open_work(stream_->work, stream_->graph.stages);
@@ -252,6 +278,8 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   std::uint32_t sign_ = 0;
   std::uint32_t checks_ = 0;
   std::uint32_t first_root_ = 0;
+  std::uint64_t held_ = streaming::kNoTicket;  // of its work, until it gives the place back
+  bool is_whole_ = false;                      // whether the group has all parts of its update
 };
 
 }  // namespace motiflux::match

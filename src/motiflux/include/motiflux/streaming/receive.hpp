@@ -49,6 +49,7 @@ MOTIFLUX_DEVICE void receive(const Lanes& lanes, const Stream& stream, Pending& 
   std::uint32_t count = 0;
   const unsigned char* payload = device::try_take(ring, position + lanes.lane(), count);
   const std::uint32_t there = lanes.ballot(payload != nullptr);
+  const std::uint64_t seen = stamp_now();
   const std::uint32_t packets = there == bits_below(32) ? 32 : lowest_bit(~there);  // without a gap
   if (lanes.lane() >= packets) count = 0;
   const std::uint32_t before = lanes.sums_before(count);
@@ -68,8 +69,10 @@ MOTIFLUX_DEVICE void receive(const Lanes& lanes, const Stream& stream, Pending& 
       const std::uint32_t starts = lanes.broadcast(before, next);
       if (starts <= number) packet = next, begin = starts;
     }
-    if (number < all)
-      pending.updates[number] = device::payload_of<const Update>(ring, position + packet)[number - begin];
+    if (number >= all) continue;
+    pending.updates[number] = device::payload_of<const Update>(ring, position + packet)[number - begin];
+    stream.stamp(pending.received + 1 + number, Stamp::kSeen, seen);
+    stream.stamp(pending.received + 1 + number, Stamp::kReceived, stamp_now());
   }
   lanes.sync();
   if (!lanes.leads()) return;

@@ -2,11 +2,13 @@
 //
 //   block 0    updater      all its warps write batches together
 //   block 1    collector    its first warp
+//              teller       its second warp
 //   others     executors    a group of lanes each; so are the other warps of block 1
 //
-//   host -> input ring -> updater -> work list -> executors -> output ring -> host
-//                            ^                        |
-//                            +------- collector <-----+      frees versions and slots of updates
+//   host -> input ring -> updater -> work list -> executors -> lines, output ring -> host
+//                            ^                        |                               ^
+//                            |                        +----> teller -- finished ------+
+//                            +------- collector <--------------+      frees versions and slots of updates
 //
 // No role waits without looking at the flag to stop, which the collector copies from the host's memory, and
 // the updater sets when the kernel is parked: all that was published is done and collected then.
@@ -18,6 +20,7 @@
 
 #include "motiflux/streaming/answering.hpp"
 #include "motiflux/streaming/executor.hpp"
+#include "motiflux/streaming/lines.hpp"
 #include "motiflux/streaming/receive.hpp"
 #include "motiflux/streaming/team.hpp"
 
@@ -33,15 +36,21 @@ MOTIFLUX_DEVICE bool is_asked(std::uint32_t& flag) {
 // first.
 template <class Team>
 MOTIFLUX_DEVICE void issue_updates(const Team& team, const Stream& stream, const Update* updates,
-                                   std::uint64_t first, std::uint32_t count) {
+                                   std::uint64_t first, std::uint32_t count, std::uint64_t begun) {
   const Stages& stages = stream.graph.stages;
+  const std::uint64_t published = stamp_now();
   for_each(team, count, [&](std::uint32_t i) {
     const std::uint64_t moment = first + i;
     const Update update = updates[i];
+    stream.stamp(moment, Stamp::kBegun, begun);
+    stream.stamp(moment, Stamp::kPublished, published);
     const std::uint32_t begin = stream.first_plan(update.of), end = stream.end_plan(update.of);
     const bool changes = (update.inserts & Update::kJudged) != 0 ||
                          static_cast<Effect>(stages.slot(moment).effect) != Effect::kNone;
-    if (!changes || begin == end) return finish(stages, moment);
+    if (!changes || begin == end) {
+      if (stream.lines != nullptr) write_empty_line(stream, moment);
+      return finish(stages, moment);
+    }
     const std::uint64_t ticket = open_work(stream.work, stages);
     if (ticket == kNoTicket) return;
     device::device_wide(stream.parts[stream.slot_of(moment)]).store(1u, device::Order::kRelaxed);
@@ -54,6 +63,7 @@ MOTIFLUX_DEVICE void issue_updates(const Team& team, const Stream& stream, const
     work.root.vertices[1] = update.target;
     work.root.listed = (update.is_insertion() ? kAppears : 0) << 1;
     issue_work(stream.work, ticket);
+    stream.stamp(moment, Stamp::kIssued, stamp_now());
   });
   team.sync();
 }
@@ -66,7 +76,7 @@ MOTIFLUX_DEVICE Next next_of_updater(const Stream& stream, const Pending& pendin
   const Stages& stages = stream.graph.stages;
   if (asks && must_stop(stages)) return Next::kLeave;
   if (pending.written < pending.count && pending.reason == 0) return Next::kWrite;
-  if (asks) parks = is_asked(stream.control->park);
+  if (asks) parks = is_asked(kHasTeller ? stages.progress->parks : stream.control->park);
   if (!parks && pending.reason == 0) return Next::kReceive;
   if (!is_all_collected(stages, published(stages))) return Next::kWait;
   end_stream(stream, End::kParked);
@@ -99,6 +109,7 @@ MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const S
                                    UpdaterMemory& memory, UpdaterPlace& place) {
   Pending& pending = memory.pending;
   BatchAnywhere& batch = memory.batch;
+  const std::uint64_t begun = stamp_now();
   const bool fits = fit_batch(lanes, stream.graph, pending.updates + pending.written, 1, kFewChanges) == 1;
   if (team.thread() == 0 && fits) batch.use(memory.few);
   if (team.thread() == 0 && !fits) batch.use(*stream.batch);
@@ -111,7 +122,7 @@ MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const S
       write_updates(team, lanes, stream.graph, updates, before, count, batch, memory.kept, place.free_until);
   if (result == Written::kStopped) return false;
   if (result == Written::kYes) {
-    issue_updates(team, stream, updates, before + 1, count);
+    issue_updates(team, stream, updates, before + 1, count, begun);
     place.published = before + count;
     if (team.thread() == 0) pending.written = written + count;
   } else if (team.thread() == 0) {
@@ -194,12 +205,18 @@ MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
   copy_pending(team, memory.pending, *stream.pending);
 }
 
-// What the collector tells the host: what is finished.
+// What is finished, for the host.
 MOTIFLUX_DEVICE void tell_finished(const Stream& stream) {
   const std::uint64_t finished = stream.graph.stages.progress->finished;
   const auto begun = device::device_wide(stream.output.tickets->issued).load(device::Order::kRelaxed);
   device::system_wide(stream.status->packets).store(begun, device::Order::kRelaxed);
   device::system_wide(stream.status->finished).store(finished, device::Order::kRelease);
+}
+
+// Notes that the host knows what is finished. `told`: what it knew before. Called by one lane.
+MOTIFLUX_DEVICE void stamp_told(const Stream& stream, std::uint64_t& told) {
+  const std::uint64_t now = stamp_now(), finished = stream.graph.stages.progress->finished;
+  while (now != 0 && told < finished) stream.stamp(++told, Stamp::kTold, now);
 }
 
 // Where the other stages stand.
@@ -225,24 +242,51 @@ MOTIFLUX_DEVICE_CALL void run_collector(const Stream& stream) {
   const lanes::Group<32> warp;
   const Stages& stages = stream.graph.stages;
   device::Backoff backoff(64, 512);
-  std::uint64_t beats = 0;
+  std::uint64_t beats = 0, told = stages.progress->finished;
   std::uint32_t turns = 0;
   for (;;) {
-    const bool looks = ++turns % kTurnsOfHost == 0, moved = find_finished(warp, stream.graph);
-    if (warp.leads() && (moved || looks)) tell_finished(stream);
+    const bool looks = ++turns % kTurnsOfHost == 0;
+    const bool moved = !kHasTeller && find_finished(warp, stream.graph);
+    if (!kHasTeller && warp.leads() && (moved || looks)) {
+      tell_finished(stream);
+      stamp_told(stream, told);
+    }
     const bool did = free_collected(warp, stream.graph, kMostCleared) || moved;
-    if (warp.leads() && looks) tell_progress(stream, ++beats);
-    if (warp.leads() && looks && is_asked(stream.control->stop)) end_stream(stream, End::kNone);
+    if (warp.leads() && looks) {
+      tell_progress(stream, ++beats);
+      if (is_asked(stream.control->stop)) end_stream(stream, End::kNone);
+      if (kHasTeller && is_asked(stream.control->park))
+        device::system_wide(stages.progress->parks).store(1u, device::Order::kRelaxed);
+    }
     if (warp.ballot(warp.leads() && must_stop(stages)) != 0) break;
     if (did)
       backoff = device::Backoff(64, 512);
     else
       backoff.wait();
   }
-  if (warp.leads()) {
-    tell_finished(stream);
-    tell_progress(stream, ++beats);
+  if (!warp.leads()) return;
+  if (!kHasTeller) tell_finished(stream);
+  tell_progress(stream, ++beats);
+}
+
+// Finds what is finished, and tells the host at once.
+MOTIFLUX_DEVICE_CALL void run_teller(const Stream& stream) {
+  const lanes::Group<32> warp;
+  std::uint64_t told = stream.graph.stages.progress->finished;
+  device::Backoff backoff(1024, 256);
+  for (;;) {
+    const bool moved = find_finished(warp, stream.graph);
+    if (warp.leads() && moved) {
+      tell_finished(stream);
+      stamp_told(stream, told);
+    }
+    if (warp.ballot(warp.leads() && must_stop(stream.graph.stages)) != 0) break;
+    if (moved)
+      backoff = device::Backoff(1024, 256);
+    else
+      backoff.wait();
   }
+  if (warp.leads()) tell_finished(stream);
 }
 
 }  // namespace detail
@@ -258,6 +302,8 @@ MOTIFLUX_DEVICE void run_stream(const Stream& stream) {
     if (threadIdx.x < team.threads()) detail::run_updater(team, stream);
   } else if (blockIdx.x == 1 && threadIdx.x < 32) {
     detail::run_collector(stream);
+  } else if (kHasTeller && blockIdx.x == 1 && threadIdx.x < 64) {
+    detail::run_teller(stream);
   } else {
     match::Search<Plans, lanes::Group<Lanes>, Streamed<turns>> search(stream.plan, stream.task,
                                                                       shared_memory);

@@ -34,6 +34,8 @@ struct Progress {
   std::uint32_t stop;                         // nonzero: all leave
   std::uint32_t exhausted;                    // by the updater: memory does not suffice for one update
   std::uint32_t violated;                     // a line of invariants.hpp that did not hold, in debug builds
+  std::uint32_t parks;                        // by the collector: the host asks for the kernel to be parked
+  std::uint32_t unused;
 };
 
 struct Stages {

@@ -15,7 +15,10 @@
 
 #include "motiflux/device/ring.hpp"
 #include "motiflux/match/task.hpp"
+#include "motiflux/streaming/answer_line.hpp"
 #include "motiflux/streaming/batch.hpp"
+#include "motiflux/streaming/shortcuts.hpp"
+#include "motiflux/streaming/stamps.hpp"
 #include "motiflux/streaming/work.hpp"
 
 namespace motiflux::streaming {
@@ -79,12 +82,20 @@ struct Stream {
   const std::uint32_t* plan_ends;  // by kind
   const std::uint32_t* plans;      // of each kind
   const std::uint32_t* listed;     // by plan: whether its matches are listed
+  UpdateStamps* stamps;            // in units that measure stages
+  AnswerLine* lines;               // in the host's memory; null: all answers are in the output ring
   std::uint32_t roots_of_group;
   std::uint32_t most_roots;
   std::uint32_t record_words;
   std::uint32_t updater_warps;
   std::uint32_t batch_updates;      // the updater waits for so many ...
   std::uint32_t batch_nanoseconds;  // ... but no longer
+  std::uint32_t stamp_count;        // a power of two
+  std::uint32_t line_count;         // likewise
+
+  MOTIFLUX_DEVICE void stamp(std::uint64_t moment, Stamp stamp, std::uint64_t now) const {
+    write_stamp(stamps, stamp_count, moment, stamp, now);
+  }
 
   // The plans of a kind: numbers of entries of `plans`.
   MOTIFLUX_DEVICE std::uint32_t first_plan(std::uint32_t kind) const { return plan_ends[kind]; }
@@ -92,6 +103,9 @@ struct Stream {
 
   MOTIFLUX_DEVICE std::uint32_t slot_of(std::uint64_t moment) const {
     return static_cast<std::uint32_t>(moment) & (graph.stages.slot_count - 1);
+  }
+  MOTIFLUX_DEVICE std::uint32_t line_of(std::uint64_t moment) const {
+    return static_cast<std::uint32_t>(moment) & (line_count - 1);
   }
   // The total of an update's root.
   MOTIFLUX_DEVICE std::uint32_t total_of(std::uint64_t moment, std::uint32_t root) const {
