@@ -81,7 +81,7 @@ STAMPS = "seen", "received", "begun", "published", "issued", "taken", "ready", "
 """``streaming::Stamp``."""
 LINE_WORDS = 8
 """64-bit words of ``streaming::AnswerLine``."""
-SHORTCUTS = "teller", "whole", "held"
+SHORTCUTS = "teller", "whole", "held", "few"
 """Shorter ways to an answer that units can leave out (``streaming/shortcuts.hpp``)."""
 STEP_TIMES = np.dtype([("last", "<u8"), ("batches", "<u8"), ("cycles", "<u8", len(STEPS))])
 """``streaming::StepTimes``."""

@@ -20,6 +20,7 @@
 
 #include "motiflux/streaming/answering.hpp"
 #include "motiflux/streaming/executor.hpp"
+#include "motiflux/streaming/few_rows.hpp"
 #include "motiflux/streaming/lines.hpp"
 #include "motiflux/streaming/receive.hpp"
 #include "motiflux/streaming/team.hpp"
@@ -103,6 +104,39 @@ struct UpdaterPlace {
   std::uint64_t published, free_until;
 };
 
+// Writes the updates that are pending, whose changes are few. False: they are still to be written. `goes_on`
+// becomes false if the kernel ends.
+template <class Team, class Lanes>
+MOTIFLUX_DEVICE bool write_few_pending(const Team& team, const Lanes& lanes, const Stream& stream,
+                                       UpdaterMemory& memory, UpdaterPlace& place, const FewChanges& few,
+                                       std::uint64_t begun, bool& goes_on) {
+  Pending& pending = memory.pending;
+  BatchAnywhere& batch = memory.batch;
+  const std::uint32_t written = pending.written, count = pending.count - written;
+  const std::uint64_t before = place.published;
+  const Update* updates = pending.updates + written;
+  goes_on = wait_for_slots(team, stream.graph.stages, batch, before + count, place.free_until);
+  if (!goes_on) return true;
+  if (team.thread() == 0) {
+    batch.use(memory.few);
+    batch.first = before + 1;
+    batch.updates = count;
+    batch.changes = batch.rows = few.count;
+    batch.failed = batch.too_long = 0;
+  }
+  team.sync();
+  end_step(team, batch, Step::kRoom);
+  if (!prepare_few(team, lanes, stream.graph, updates, few, batch, memory.kept)) return false;
+  write_few(team, lanes, stream.graph, batch);
+  publish_batch(team, stream.graph, batch, before + count);
+  issue_updates(team, stream, updates, before + 1, count, begun);
+  place.published = before + count;
+  if (team.thread() == 0) pending.written = written + count;
+  team.sync();
+  end_step(team, batch, Step::kIssue);
+  return true;
+}
+
 // Writes the updates that are pending, as many as a batch takes; false if the kernel ends.
 template <class Team, class Lanes>
 MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const Stream& stream,
@@ -110,6 +144,14 @@ MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const S
   Pending& pending = memory.pending;
   BatchAnywhere& batch = memory.batch;
   const std::uint64_t begun = stamp_now();
+  if (kWritesFew) {
+    const std::uint32_t left = pending.count - pending.written;
+    const FewChanges few = list_few(lanes, stream.graph, pending.updates + pending.written, left, kFewChanges);
+    if (few.count != 0) {
+      bool goes_on = true;
+      if (write_few_pending(team, lanes, stream, memory, place, few, begun, goes_on)) return goes_on;
+    }
+  }
   const bool fits = fit_batch(lanes, stream.graph, pending.updates + pending.written, 1, kFewChanges) == 1;
   if (team.thread() == 0 && fits) batch.use(memory.few);
   if (team.thread() == 0 && !fits) batch.use(*stream.batch);

@@ -26,4 +26,11 @@ inline constexpr bool kHoldsWork = false;
 inline constexpr bool kHoldsWork = true;
 #endif
 
+// Few changes of rows are written by a group each (few_rows.hpp).
+#if defined(MOTIFLUX_WITHOUT_FEW)
+inline constexpr bool kWritesFew = false;
+#else
+inline constexpr bool kWritesFew = true;
+#endif
+
 }  // namespace motiflux::streaming

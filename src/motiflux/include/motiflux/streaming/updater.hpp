@@ -36,6 +36,30 @@ MOTIFLUX_DEVICE bool wait_until(const Team& team, const Stages& stages, Batch& b
   });
 }
 
+// Waits until slots are free up to a moment; false if the kernel is to stop.
+template <class Team, class Batch>
+MOTIFLUX_DEVICE bool wait_for_slots(const Team& team, const Stages& stages, Batch& batch, std::uint64_t last,
+                                    std::uint64_t& free_until) {
+  if (last <= free_until) return true;
+  const bool goes_on = wait_until(team, stages, batch, [&] {
+    batch.first = last_free_slot(stages);
+    return last <= batch.first;
+  });
+  if (goes_on) free_until = batch.first;
+  return goes_on;
+}
+
+template <class Team, class Batch>
+MOTIFLUX_DEVICE void publish_batch(const Team& team, const StreamGraph& graph, Batch& batch,
+                                   std::uint64_t last) {
+#if defined(MOTIFLUX_CHECKS_VERSIONS)
+  check_batch(team, graph, batch);
+#endif
+  if (team.thread() == 0) publish(graph.stages, last);
+  team.sync();
+  end_step(team, batch, Step::kPublish);
+}
+
 }  // namespace detail
 
 enum class Written { kYes, kStopped, kExhausted, kTooLong };
@@ -55,15 +79,7 @@ MOTIFLUX_DEVICE Written write_updates(const Team& team, const Lanes& lanes, cons
   count = fit_batch(lanes, graph, updates, count, batch.room());
   enum { kScattered, kMerged, kCompact } memory = kScattered;
   for (;;) {
-    const std::uint64_t last = before + count;
-    if (last > free_until) {
-      const bool goes_on = detail::wait_until(team, stages, batch, [&] {
-        batch.first = last_free_slot(stages);
-        return last <= batch.first;
-      });
-      if (!goes_on) return Written::kStopped;
-      free_until = batch.first;
-    }
+    if (!detail::wait_for_slots(team, stages, batch, before + count, free_until)) return Written::kStopped;
     end_step(team, batch, Step::kRoom);
     prepare_batch(team, lanes, graph, updates, count, before + 1, batch);
     const bool too_long = batch.too_long != 0;
@@ -84,12 +100,7 @@ MOTIFLUX_DEVICE Written write_updates(const Team& team, const Lanes& lanes, cons
     team.sync();
     memory = memory == kScattered ? kMerged : kCompact;
   }
-#if defined(MOTIFLUX_CHECKS_VERSIONS)
-  check_batch(team, graph, batch);
-#endif
-  if (team.thread() == 0) publish(stages, before + count);
-  team.sync();
-  end_step(team, batch, Step::kPublish);
+  detail::publish_batch(team, graph, batch, before + count);
   return Written::kYes;
 }
 
