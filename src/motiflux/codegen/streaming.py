@@ -113,6 +113,7 @@ class Progress(ctypes.Structure):
         ("unlinked", _u64),
         ("freed_versions", _u64),
         ("freed_slabs", _u64),
+        ("read", _u64),
         ("turns", _u64),
         ("unlinked_top", _u32),
         ("first_waiting", _u32),

@@ -338,9 +338,12 @@ class StreamMemory:
             self._side.clear(self._buffers[name])
         progress = self.graph.progress()
         progress.stop = progress.parks = 0
-        self.graph.set_progress(progress)
         pending = self._pending()
         pending["reason"] = 0
+        pending["received"] = progress.published + int(pending["count"][0]) - int(pending["written"][0])
+        packets = int(pending["position"][0]) % 2**32
+        progress.read = (int(pending["received"][0]) % 2**32) << 32 | packets
+        self.graph.set_progress(progress)
         self._side.upload(self._buffers["pending"], pending)
         self._side.wait()
         self.control["stop"] = self.control["park"] = 0

@@ -6,6 +6,9 @@
 // that makes a new version, short memory.
 #pragma once
 
+#if defined(MOTIFLUX_CHECKS_VERSIONS)
+#include "motiflux/streaming/invariants.hpp"
+#endif
 #include "motiflux/streaming/write_versions.hpp"
 
 namespace motiflux::streaming {
@@ -61,6 +64,7 @@ MOTIFLUX_DEVICE void prepare_row(const Lanes& lanes, const StreamGraph& graph, c
                                  std::uint32_t change, std::uint32_t update_of, std::uint64_t key,
                                  Batch& batch, Kept& kept) {
   const std::uint32_t newest = newest_of(graph, static_cast<std::uint32_t>(key >> 32));
+  const bool no_slabs = has_no_slabs(graph, static_cast<std::uint32_t>(key >> 32));
   const std::uint32_t entry =
       newest != kNoBlock ? find_living(lanes, *graph.version(newest), static_cast<std::uint32_t>(key))
                          : kNoEntry;
@@ -87,7 +91,7 @@ MOTIFLUX_DEVICE void prepare_row(const Lanes& lanes, const StreamGraph& graph, c
   row.end_change = change + 1;
   plan_row(graph, batch, row);
   const bool is_usual = inserts || !is_renewed(row);
-  if (!is_usual || !reserve(graph, row, kept))
+  if (!is_usual || !reserve(graph, row, no_slabs, kept))
     device::device_wide(batch.failed).store(1, device::Order::kRelaxed);
 }
 
@@ -130,6 +134,24 @@ MOTIFLUX_DEVICE void copy_row(const Lanes& lanes, const StreamGraph& graph, cons
   lives[before] = {0, view::Life::kForever};
 }
 
+// Lists the old version of a change's row with those that its update cuts: each is linked to that of the next
+// change. Returns the latter, and notes the first one of the update.
+template <class Batch>
+MOTIFLUX_DEVICE std::uint32_t link_cut(const StreamGraph& graph, const Batch& batch, std::uint32_t change) {
+  const WrittenRow& row = batch.written[change];
+  const auto is_next = [&](const WrittenRow& other) {
+    return other.from == row.from && other.old != kNoBlock;  // of an update: no two have the same moment
+  };
+  std::uint32_t next = kNoBlock;
+  bool is_first = row.old != kNoBlock;
+  for (std::uint32_t other = 0; other < batch.changes; ++other) {
+    if (other < change && is_next(batch.written[other])) is_first = false;
+    if (other > change && next == kNoBlock && is_next(batch.written[other])) next = batch.written[other].old;
+  }
+  if (is_first) graph.stages.slot(row.from).cut = row.old;
+  return next;
+}
+
 // Writes a row that was prepared, by a group.
 template <class Lanes, class Batch>
 MOTIFLUX_DEVICE void write_row(const Lanes& lanes, const StreamGraph& graph, Batch& batch,
@@ -148,7 +170,7 @@ MOTIFLUX_DEVICE void write_row(const Lanes& lanes, const StreamGraph& graph, Bat
   lanes.sync();
   copy_row(lanes, graph, batch, row);
   lanes.sync();
-  if (lanes.leads()) install(graph, row);
+  if (lanes.leads()) install(graph, row, link_cut(graph, batch, change));
 }
 
 }  // namespace detail
@@ -180,6 +202,9 @@ MOTIFLUX_DEVICE void write_few(const Team& team, const Lanes& lanes, const Strea
   for (std::uint32_t change = team.thread() / Lanes::kLanes; change < batch.changes; change += groups)
     detail::write_row(lanes, graph, batch, change);
   team.sync();
+#if defined(MOTIFLUX_CHECKS_VERSIONS)
+  check_batch(team, graph, batch);
+#endif
   end_step(team, batch, Step::kInstall);
 }
 

@@ -1,6 +1,6 @@
 // Blocks that an updater keeps at hand, so that a batch does not wait for the allocator.
 //
-//   blocks[class]   | b b b b . . . . |    counts[class]      of small sizes
+//   blocks[class]   | b b b b . . . . |    counts[class]      of small sizes; a few of middle ones
 //   slabs           | s s s . . . . . |                       that hold no versions
 //
 // They are in shared memory, and of the pool neither in use nor free. A group of lanes fills them up while
@@ -32,18 +32,29 @@ struct NoBlocks {
     return block;
   }
   MOTIFLUX_DEVICE void give_all(const Pool&) const {}
+  MOTIFLUX_DEVICE void count(const Uncounted&) const {}
 };
 
 struct KeptBlocks {
-  static constexpr std::uint32_t kClasses = 12, kMost = 8;  // blocks of up to 16 units
-  static constexpr std::uint32_t kSlabs = kClasses;         // the number of their count
+  static constexpr std::uint32_t kClasses = 28, kMost = 8;  // blocks of up to kMostUnits
+  static constexpr std::uint32_t kMostUnits = 256;
+  static constexpr std::uint32_t kSmall = 12, kMostOfOthers = 2;  // classes of up to 16 units
+  static constexpr std::uint64_t kLeastPool = 1 << 20;  // units of a pool of which middle blocks are kept
+  static constexpr std::uint32_t kSlabs = kClasses;     // the number of their count
 
+  std::uint64_t units, bytes;  // that were taken and not counted as in use yet
   std::uint32_t counts[kClasses + 1];
   std::uint32_t blocks[kClasses + 1][kMost];
 
+  // Called by one thread.
+  MOTIFLUX_DEVICE void clear() {
+    units = bytes = 0;
+    for (std::uint32_t& count : counts) count = 0;
+  }
+
   MOTIFLUX_DEVICE std::uint32_t take_version(const Pool& pool, std::uint64_t bytes, Uncounted& taken) {
     const std::uint64_t units = units_of_bytes(bytes);
-    const std::uint32_t size_class = units <= 16 ? class_of_units(units) : kClasses;
+    const std::uint32_t size_class = units <= kMostUnits ? class_of_units(units) : kClasses;
     const std::uint32_t block = size_class < kClasses ? take_kept(size_class) : kNoBlock;
     if (block == kNoBlock) return take(pool, bytes);
     taken.add(bytes);
@@ -57,8 +68,15 @@ struct KeptBlocks {
     return block;
   }
 
+  MOTIFLUX_DEVICE void count(const Uncounted& taken) {
+    if (taken.units == 0) return;
+    device::block_wide(units).fetch_add(taken.units, device::Order::kRelaxed);
+    device::block_wide(bytes).fetch_add(taken.bytes, device::Order::kRelaxed);
+  }
+
   // Gives all back; called by one thread while no other takes.
   MOTIFLUX_DEVICE void give_all(const Pool& pool) {
+    count_in_use(pool);
     for (std::uint32_t kind = 0; kind <= kClasses; ++kind) {
       for (; counts[kind] > 0; --counts[kind])
         detail::push(pool, class_of(kind), blocks[kind][counts[kind] - 1]);
@@ -68,8 +86,9 @@ struct KeptBlocks {
   // Takes what is missing, if there is some; called by all lanes of a group while no other thread takes.
   template <class Lanes>
   MOTIFLUX_DEVICE void fill(const Lanes& lanes, const Pool& pool) {
+    if (lanes.leads()) count_in_use(pool);
     for (std::uint32_t kind = lanes.lane(); kind <= kClasses; kind += Lanes::kLanes)
-      while (counts[kind] < kMost) {
+      while (counts[kind] < most_of(pool, kind)) {
         std::uint32_t block = detail::pop(pool, class_of(kind));
         if (block == kNoBlock) block = carve(pool, units_of_class(class_of(kind)));
         if (block == kNoBlock) break;
@@ -80,6 +99,17 @@ struct KeptBlocks {
   }
 
  private:
+  static MOTIFLUX_DEVICE std::uint32_t most_of(const Pool& pool, std::uint32_t kind) {
+    if (kind < kSmall || kind == kSlabs) return kMost;
+    return pool.units >= kLeastPool ? kMostOfOthers : 0;
+  }
+
+  MOTIFLUX_DEVICE void count_in_use(const Pool& pool) {
+    if (units == 0) return;
+    detail::count_taken(pool, units, bytes);
+    units = bytes = 0;
+  }
+
   static MOTIFLUX_DEVICE std::uint32_t class_of(std::uint32_t kind) {
     return kind == kSlabs ? class_of_units(units_of_bytes(sizeof(view::Slab))) : kind;
   }

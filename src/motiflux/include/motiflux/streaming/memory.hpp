@@ -15,7 +15,8 @@
 // meanwhile. So the first word of a block is accessed atomically by all, and users leave it to the pool, or
 // use it as a link of their own.
 //
-// All counters are zero at first.
+// All counters are zero at first. Units that an updater has at hand (kept_blocks.hpp) are counted as in use a
+// little later, and may be given back before; `in_use` is right when the updater counts them, and at the end.
 #pragma once
 
 #include "motiflux/device/atomic_ref.hpp"
@@ -104,8 +105,9 @@ MOTIFLUX_DEVICE std::uint32_t cut(const Pool& pool, std::uint32_t size_class) {
 MOTIFLUX_DEVICE void count_taken(const Pool& pool, std::uint64_t units, std::uint64_t bytes) {
   const auto in_use = device::device_wide(pool.counts->in_use);
   device::device_wide(pool.counts->asked).fetch_add(bytes, device::Order::kRelaxed);
-  const std::uint64_t before = in_use.fetch_add(units, device::Order::kRelaxed);
-  device::device_wide(pool.counts->high_water).fetch_max(before + units, device::Order::kRelaxed);
+  const std::uint64_t now = in_use.fetch_add(units, device::Order::kRelaxed) + units;
+  if (now > pool.units) return;  // less than none: some are not counted yet
+  device::device_wide(pool.counts->high_water).fetch_max(now, device::Order::kRelaxed);
 }
 
 }  // namespace detail

@@ -31,9 +31,16 @@ MOTIFLUX_DEVICE bool is_to_wait(const Stream& stream, Pending& pending, std::uin
   return false;
 }
 
+// Which packets were read, and the last update that was in them: 32 bits of each.
+MOTIFLUX_DEVICE std::uint64_t read_word(std::uint64_t position, std::uint64_t received) {
+  return received << 32 | static_cast<std::uint32_t>(position);
+}
+
 // Tells the host which packets were read, so that it may write others. It takes long, as all writes before
-// have to arrive, so it is done while there are no updates, or once half of the ring was read.
+// have to arrive, so it is done while there are no updates, or once half of the ring was read. A collector
+// that tells for the updater does so at any time.
 MOTIFLUX_DEVICE void release_packets(const Stream& stream, Pending& pending, bool idle) {
+  if (kHasTeller) return;
   const std::uint64_t unknown = pending.position - pending.released;
   if (unknown == 0 || (!idle && 2 * unknown < stream.input.slots)) return;
   device::release(stream.input, pending.position - 1);
@@ -82,8 +89,23 @@ MOTIFLUX_DEVICE void receive(const Lanes& lanes, const Stream& stream, Pending& 
     pending.count = all;
     pending.written = 0;
     device::device_wide(stream.pending->received).store(pending.received, device::Order::kRelaxed);
+    device::device_wide(stream.graph.stages.progress->read)
+        .store(read_word(pending.position, pending.received), device::Order::kRelaxed);
   }
   release_packets(stream, pending, taken == 0);
+}
+
+// The same by the collector; `released`: the packets that the host knows of. A packet was read by all lanes if
+// its updates are published. Called by one lane.
+MOTIFLUX_DEVICE void release_read(const Stream& stream, std::uint64_t& released) {
+  const Stages& stages = stream.graph.stages;
+  const std::uint64_t read = device::device_wide(stages.progress->read).load(device::Order::kRelaxed);
+  const auto more = static_cast<std::uint32_t>(read) - static_cast<std::uint32_t>(released);
+  if (more == 0 || more > stream.input.slots) return;
+  const auto since = static_cast<std::uint32_t>(published(stages)) - static_cast<std::uint32_t>(read >> 32);
+  if (since > view::kMostInFlight) return;  // some are not published yet
+  released += more;
+  device::release(stream.input, released - 1);
 }
 
 }  // namespace detail

@@ -33,38 +33,52 @@ MOTIFLUX_DEVICE bool is_asked(std::uint32_t& flag) {
   return device::system_wide(flag).load(device::Order::kRelaxed) != 0;
 }
 
-// Hands published updates to executors; those that concern no plan are done. `first`: the moment of the
-// first.
+// Instead of the ticket of a work: the update is done when it is published.
+inline constexpr std::uint64_t kNoSearch = kNoTicket - 1;
+
+// Writes the work of an update, which is to be handed over; returns its ticket, or kNoSearch if it concerns no
+// plan or has no effect. kNoTicket: the kernel ends.
+MOTIFLUX_DEVICE std::uint64_t open_update(const Stream& stream, const Update& update, std::uint64_t moment) {
+  const Stages& stages = stream.graph.stages;
+  const std::uint32_t begin = stream.first_plan(update.of), end = stream.end_plan(update.of);
+  const bool changes = (update.inserts & Update::kJudged) != 0 ||
+                       static_cast<Effect>(stages.slot(moment).effect) != Effect::kNone;
+  if (!changes || begin == end) return kNoSearch;
+  const std::uint64_t ticket = open_work(stream.work, stages);
+  if (ticket == kNoTicket) return ticket;
+  device::device_wide(stream.parts[stream.slot_of(moment)]).store(1u, device::Order::kRelaxed);
+  Work& work = stream.work.of(ticket);
+  work.kind = static_cast<std::uint32_t>(WorkKind::kUpdate);
+  work.moment = moment;
+  work.plans = begin;
+  work.count = end - begin;
+  work.root.vertices[0] = update.source;
+  work.root.vertices[1] = update.target;
+  work.root.listed = (update.is_insertion() ? kAppears : 0) << 1;
+  return ticket;
+}
+
+// Hands an update to executors, once it is published.
+MOTIFLUX_DEVICE void hand_over(const Stream& stream, std::uint64_t moment, std::uint64_t ticket) {
+  if (ticket == kNoTicket) return;
+  if (ticket == kNoSearch) {
+    if (stream.lines != nullptr) write_empty_line(stream, moment);
+    return finish(stream.graph.stages, moment);
+  }
+  issue_work(stream.work, ticket);
+  stream.stamp(moment, Stamp::kIssued, stamp_now());
+}
+
+// Hands published updates to executors. `first`: the moment of the first.
 template <class Team>
 MOTIFLUX_DEVICE void issue_updates(const Team& team, const Stream& stream, const Update* updates,
                                    std::uint64_t first, std::uint32_t count, std::uint64_t begun) {
-  const Stages& stages = stream.graph.stages;
   const std::uint64_t published = stamp_now();
   for_each(team, count, [&](std::uint32_t i) {
     const std::uint64_t moment = first + i;
-    const Update update = updates[i];
     stream.stamp(moment, Stamp::kBegun, begun);
     stream.stamp(moment, Stamp::kPublished, published);
-    const std::uint32_t begin = stream.first_plan(update.of), end = stream.end_plan(update.of);
-    const bool changes = (update.inserts & Update::kJudged) != 0 ||
-                         static_cast<Effect>(stages.slot(moment).effect) != Effect::kNone;
-    if (!changes || begin == end) {
-      if (stream.lines != nullptr) write_empty_line(stream, moment);
-      return finish(stages, moment);
-    }
-    const std::uint64_t ticket = open_work(stream.work, stages);
-    if (ticket == kNoTicket) return;
-    device::device_wide(stream.parts[stream.slot_of(moment)]).store(1u, device::Order::kRelaxed);
-    Work& work = stream.work.of(ticket);
-    work.kind = static_cast<std::uint32_t>(WorkKind::kUpdate);
-    work.moment = moment;
-    work.plans = begin;
-    work.count = end - begin;
-    work.root.vertices[0] = update.source;
-    work.root.vertices[1] = update.target;
-    work.root.listed = (update.is_insertion() ? kAppears : 0) << 1;
-    issue_work(stream.work, ticket);
-    stream.stamp(moment, Stamp::kIssued, stamp_now());
+    hand_over(stream, moment, open_update(stream, updates[i], moment));
   });
   team.sync();
 }
@@ -127,9 +141,21 @@ MOTIFLUX_DEVICE bool write_few_pending(const Team& team, const Lanes& lanes, con
   team.sync();
   end_step(team, batch, Step::kRoom);
   if (!prepare_few(team, lanes, stream.graph, updates, few, batch, memory.kept)) return false;
+  // The last group, which has no row if there are less than groups, writes the works meanwhile.
+  const bool hands_over = team.thread() + Lanes::kLanes >= team.threads();
+  const std::uint64_t moment = before + 1 + lanes.lane();
+  std::uint64_t ticket = kNoTicket;
+  if (hands_over && lanes.lane() < count) ticket = open_update(stream, updates[lanes.lane()], moment);
   write_few(team, lanes, stream.graph, batch);
-  publish_batch(team, stream.graph, batch, before + count);
-  issue_updates(team, stream, updates, before + 1, count, begun);
+  if (hands_over) {
+    if (lanes.leads()) publish(stream.graph.stages, before + count);
+    lanes.sync();
+    if (lanes.lane() < count) {
+      stream.stamp(moment, Stamp::kBegun, begun);
+      stream.stamp(moment, Stamp::kPublished, stamp_now());
+      hand_over(stream, moment, ticket);
+    }
+  }
   place.published = before + count;
   if (team.thread() == 0) pending.written = written + count;
   team.sync();
@@ -183,7 +209,7 @@ MOTIFLUX_DEVICE void copy_pending(const Team& team, const Pending& from, Pending
   for_each(team, kMostUpdates, [&](std::uint32_t i) { to.updates[i] = from.updates[i]; });
   if (team.thread() == 0) {
     to.position = from.position;
-    to.released = from.released;
+    if (!kHasTeller) to.released = from.released;
     to.received = from.received;
     to.count = from.count;
     to.written = from.written;
@@ -231,8 +257,8 @@ template <class Team>
 MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
   __shared__ UpdaterMemory memory;
   copy_pending(team, *stream.pending, memory.pending);
-  for_each(team, KeptBlocks::kClasses + 1, [&](std::uint32_t kind) { memory.kept.counts[kind] = 0; });
   if (team.thread() == 0) {
+    memory.kept.clear();
     memory.pending.reason = 0;
     memory.batch.times = &memory.pending.times;
   }
@@ -284,7 +310,7 @@ MOTIFLUX_DEVICE_CALL void run_collector(const Stream& stream) {
   const lanes::Group<32> warp;
   const Stages& stages = stream.graph.stages;
   device::Backoff backoff(64, 512);
-  std::uint64_t beats = 0, told = stages.progress->finished;
+  std::uint64_t beats = 0, told = stages.progress->finished, released = stream.pending->released;
   std::uint32_t turns = 0;
   for (;;) {
     const bool looks = ++turns % kTurnsOfHost == 0;
@@ -294,6 +320,7 @@ MOTIFLUX_DEVICE_CALL void run_collector(const Stream& stream) {
       stamp_told(stream, told);
     }
     const bool did = free_collected(warp, stream.graph, kMostCleared) || moved;
+    if (kHasTeller && warp.leads()) release_read(stream, released);
     if (warp.leads() && looks) {
       tell_progress(stream, ++beats);
       if (is_asked(stream.control->stop)) end_stream(stream, End::kNone);
@@ -307,7 +334,12 @@ MOTIFLUX_DEVICE_CALL void run_collector(const Stream& stream) {
       backoff.wait();
   }
   if (!warp.leads()) return;
-  if (!kHasTeller) tell_finished(stream);
+  if (kHasTeller) {
+    release_read(stream, released);
+    stream.pending->released = released;
+  } else {
+    tell_finished(stream);
+  }
   tell_progress(stream, ++beats);
 }
 

@@ -49,17 +49,6 @@ MOTIFLUX_DEVICE bool wait_for_slots(const Team& team, const Stages& stages, Batc
   return goes_on;
 }
 
-template <class Team, class Batch>
-MOTIFLUX_DEVICE void publish_batch(const Team& team, const StreamGraph& graph, Batch& batch,
-                                   std::uint64_t last) {
-#if defined(MOTIFLUX_CHECKS_VERSIONS)
-  check_batch(team, graph, batch);
-#endif
-  if (team.thread() == 0) publish(graph.stages, last);
-  team.sync();
-  end_step(team, batch, Step::kPublish);
-}
-
 }  // namespace detail
 
 enum class Written { kYes, kStopped, kExhausted, kTooLong };
@@ -100,7 +89,12 @@ MOTIFLUX_DEVICE Written write_updates(const Team& team, const Lanes& lanes, cons
     team.sync();
     memory = memory == kScattered ? kMerged : kCompact;
   }
-  detail::publish_batch(team, graph, batch, before + count);
+#if defined(MOTIFLUX_CHECKS_VERSIONS)
+  check_batch(team, graph, batch);
+#endif
+  if (team.thread() == 0) publish(stages, before + count);
+  team.sync();
+  end_step(team, batch, Step::kPublish);
   return Written::kYes;
 }
 

@@ -165,9 +165,9 @@ MOTIFLUX_DEVICE void copy_entries(const Team& team, const StreamGraph& graph, Ba
 inline constexpr std::uint32_t kFirstSlab = view::kRowsOfSlab;
 
 template <class Kept>
-MOTIFLUX_DEVICE bool reserve_slab_row(const StreamGraph& graph, WrittenRow& row, Kept& kept,
+MOTIFLUX_DEVICE bool reserve_slab_row(const StreamGraph& graph, WrittenRow& row, bool no_slabs, Kept& kept,
                                       Uncounted& taken) {
-  if (has_no_slabs(graph, row.row)) {
+  if (no_slabs) {
     row.slab = kept.take_slab(graph.pool, taken);
     row.slab_row = kFirstSlab;
     return row.slab != kNoBlock;
@@ -179,14 +179,15 @@ MOTIFLUX_DEVICE bool reserve_slab_row(const StreamGraph& graph, WrittenRow& row,
   return true;
 }
 
+// `no_slabs`: whether the row has no slabs.
 template <class Kept>
-MOTIFLUX_DEVICE bool reserve(const StreamGraph& graph, WrittenRow& row, Kept& kept) {
+MOTIFLUX_DEVICE bool reserve(const StreamGraph& graph, WrittenRow& row, bool no_slabs, Kept& kept) {
   if (!is_renewed(row)) return true;
   Uncounted taken;
   row.fresh = kept.take_version(graph.pool, view::bytes_of_version(row.fresh_size), taken);
   bool found = row.fresh != kNoBlock;
-  if (found && row.old != kNoBlock) found = reserve_slab_row(graph, row, kept, taken);
-  if (taken.units > 0) count_taken(graph.pool, taken.units, taken.bytes);
+  if (found && row.old != kNoBlock) found = reserve_slab_row(graph, row, no_slabs, kept, taken);
+  kept.count(taken);
   return found;
 }
 
@@ -199,12 +200,10 @@ MOTIFLUX_DEVICE void give_back(const StreamGraph& graph, const WrittenRow& row) 
     clear_slab_row(graph, row.row, {row.slab, row.slab_row});
 }
 
-// Puts the new version of a row in the place of the old one.
-MOTIFLUX_DEVICE void install(const StreamGraph& graph, const WrittenRow& row) {
-  if (!is_renewed(row)) return;
+// Puts the new version of a row in the place of the old one. `next`: the next version that the same update
+// cut.
+MOTIFLUX_DEVICE void install(const StreamGraph& graph, const WrittenRow& row, std::uint32_t next) {
   if (row.old != kNoBlock) {
-    const auto cut = device::device_wide(graph.stages.slot(row.from).cut);
-    const std::uint32_t next = cut.exchange(row.old, device::Order::kRelaxed);
     graph.version(row.old)->ended = row.slab;  // for the collector: readers do not look at it
     if (row.slab_row == kFirstSlab) {
       view::Slab& slab = *graph.pool.at<view::Slab>(row.slab);
@@ -231,7 +230,7 @@ template <class Team, class Batch, class Kept>
 MOTIFLUX_DEVICE bool write_batch(const Team& team, const StreamGraph& graph, Batch& batch, Kept& kept,
                                  bool one_by_one) {
   const auto reserve = [&](std::uint32_t i) {
-    if (!detail::reserve(graph, batch.written[i], kept))
+    if (!detail::reserve(graph, batch.written[i], has_no_slabs(graph, batch.written[i].row), kept))
       device::device_wide(batch.failed).store(1, device::Order::kRelaxed);
   };
   if (!one_by_one)
@@ -256,7 +255,14 @@ MOTIFLUX_DEVICE bool write_batch(const Team& team, const StreamGraph& graph, Bat
   end_step(team, batch, Step::kCopy);
   detail::end_lives(team, graph, batch, true);
   team.sync();
-  detail::for_each(team, batch.rows, [&](std::uint32_t i) { detail::install(graph, batch.written[i]); });
+  detail::for_each(team, batch.rows, [&](std::uint32_t i) {
+    const WrittenRow& row = batch.written[i];
+    if (!detail::is_renewed(row)) return;
+    std::uint32_t next = kNoBlock;
+    if (row.old != kNoBlock)
+      next = device::device_wide(graph.stages.slot(row.from).cut).exchange(row.old, device::Order::kRelaxed);
+    detail::install(graph, row, next);
+  });
   team.sync();
   end_step(team, batch, Step::kInstall);
   return true;
