@@ -199,7 +199,7 @@ def test_many_versions_of_a_row_are_in_several_slabs(graph_of: GraphOf) -> None:
     for seed in range(6):
         changes = [((0, 1 + (7 * number) % 40), number % 3 != 2) for number in range(240)]
         run = check_star(
-            graph_of, changes, {50, 60}, batch_size=1, lag=100, slot_count=128, units=20_000, threads=64,
+            graph_of, changes, {50, 60}, batch_size=1, lag=120, slot_count=128, units=20_000, threads=64,
             seed=seed,
         )  # fmt: skip
         assert run.progress.freed_slabs >= 4
@@ -246,7 +246,7 @@ def test_memory_that_does_not_suffice_for_one_update_ends_the_stream_as_it_was(g
     model = Model(40, UNDIRECTED)
     model.load([(0, 1)], [0])
     model.apply(changes, [0] * len(changes))
-    with graph_of(40, units=60) as graph:
+    with graph_of(40, units=48) as graph:
         assert graph.load([frozenset({1}), frozenset({0}), *[frozenset[int]()] * 38])
         run = graph.run(changes, [0] * len(changes), asked_of(changes, 0), batch_size=16)
     done = run.progress.published

@@ -60,7 +60,13 @@ BATCH_BYTES = 30_760
 LOAD_ENTRY = "motiflux_load_versions"
 """The kernel that writes the first versions of rows."""
 
-HEAD = np.dtype([("newest", "<u8"), ("slabs", "<u8")])
+HEAD = np.dtype(
+    [
+        *((name, "<u8") for name in ("newest", "slabs", "old_first", "old_last")),
+        ("old", "<u4"),
+        ("unused", "<u4"),
+    ]
+)
 """``view::RowHead``."""
 UPDATE = np.dtype([("source", "<u4"), ("target", "<u4"), ("of", "<u4"), ("inserts", "<u4")])
 """``streaming::Update``."""

@@ -32,7 +32,7 @@ struct WrittenRow {
   std::uint32_t old_size, fresh_size;
   std::uint32_t old_ended, ended;  // lifetimes that get an end, in the old and in the new version
   std::uint32_t first_inserted, inserted;
-  std::uint32_t slab, slab_row;  // for the old version
+  std::uint32_t slab, slab_row;  // for the old version; no slab: it is in the head
   std::uint32_t begin;           // of the copied entries of all rows, those of this one
   std::uint32_t base;            // of these, how many survive before the row's
   std::uint32_t unused;

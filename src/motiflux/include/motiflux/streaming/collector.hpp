@@ -37,16 +37,24 @@ MOTIFLUX_DEVICE void wipe(const StreamGraph& graph, std::uint32_t block, std::ui
 #endif
 }
 
-// The row of a slab that a version is in.
+// The row of a slab that a version is in; no slab: it is in the head.
 MOTIFLUX_DEVICE SlabRow slab_row_of(const StreamGraph& graph, std::uint32_t block) {
   // Rows that hold versions are cleared here only, so the slab stays in the list until then.
   SlabRow found{graph.version(block)->ended, 0};
+  if (found.slab == kNoBlock) return found;
   view::Slab& slab = *graph.pool.at<view::Slab>(found.slab);
   while (device::device_wide(slab.versions[found.number]).load(device::Order::kRelaxed) != block ||
          device::device_wide(slab.first[found.number]).load(device::Order::kRelaxed) == view::kFreeRow)
     ++found.number;
   MOTIFLUX_ASSERT(found.number < view::kRowsOfSlab);
   return found;
+}
+
+// Clears the place of an old version, if nobody else has locked the row's list.
+MOTIFLUX_DEVICE bool try_clear_place(const StreamGraph& graph, std::uint32_t row, const SlabRow& place) {
+  if (place.slab != kNoBlock) return try_clear_slab_row(graph, row, place);
+  clear_in_head(graph, row);
+  return true;
 }
 
 // Frees the versions that some updates cut, those of one update by each lane; `moment` is 0 for lanes without
@@ -58,7 +66,7 @@ MOTIFLUX_DEVICE std::uint32_t free_cut(const Lanes& lanes, const StreamGraph& gr
   SlabRow at{};
   if (block != kNoBlock) at = slab_row_of(graph, block);
   while (lanes.ballot(block != kNoBlock) != 0) {
-    if (block == kNoBlock || !try_clear_slab_row(graph, graph.version(block)->row, at)) continue;
+    if (block == kNoBlock || !try_clear_place(graph, graph.version(block)->row, at)) continue;
     const std::uint32_t next = link_of(graph.pool, block).load(device::Order::kRelaxed);
     const std::uint64_t bytes = view::bytes_of_version(graph.version(block)->size);
     wipe(graph, block, bytes);

@@ -64,7 +64,7 @@ MOTIFLUX_DEVICE void prepare_row(const Lanes& lanes, const StreamGraph& graph, c
                                  std::uint32_t change, std::uint32_t update_of, std::uint64_t key,
                                  Batch& batch, Kept& kept) {
   const std::uint32_t newest = newest_of(graph, static_cast<std::uint32_t>(key >> 32));
-  const bool no_slabs = has_no_slabs(graph, static_cast<std::uint32_t>(key >> 32));
+  const bool in_head = has_room_in_head(graph, static_cast<std::uint32_t>(key >> 32));
   const std::uint32_t entry =
       newest != kNoBlock ? find_living(lanes, *graph.version(newest), static_cast<std::uint32_t>(key))
                          : kNoEntry;
@@ -91,7 +91,7 @@ MOTIFLUX_DEVICE void prepare_row(const Lanes& lanes, const StreamGraph& graph, c
   row.end_change = change + 1;
   plan_row(graph, batch, row);
   const bool is_usual = inserts || !is_renewed(row);
-  if (!is_usual || !reserve(graph, row, no_slabs, kept))
+  if (!is_usual || !reserve(graph, row, in_head, kept))
     device::device_wide(batch.failed).store(1, device::Order::kRelaxed);
 }
 

@@ -69,12 +69,20 @@ MOTIFLUX_DEVICE void check_renewal(const StreamGraph& graph, const Batch& batch,
   MOTIFLUX_HOLDS(graph, count_first(fresh) == expected);
 }
 
-// Calls visit(slab, number) for the rows of a list's slabs that hold versions; the list is locked.
+// Calls visit(first moment, last moment, block) for the old versions of a row, those in slabs of a list that
+// is locked. The one in the head may be freed meanwhile: its block is 0.
 template <class Visit>
-MOTIFLUX_DEVICE void for_each_old(const StreamGraph& graph, std::uint32_t first, Visit&& visit) {
-  for (std::uint32_t slab = first; slab != 0; slab = graph.pool.at<view::Slab>(slab)->next)
-    for_each_bit(graph.pool.at<view::Slab>(slab)->used,
-                 [&](std::uint32_t number) { visit(*graph.pool.at<view::Slab>(slab), number); });
+MOTIFLUX_DEVICE void for_each_old(const StreamGraph& graph, view::RowHead& head, std::uint32_t list,
+                                  Visit&& visit) {
+  const std::uint64_t begins = device::device_wide(head.old_first).load(device::Order::kAcquire);
+  const std::uint64_t last = device::device_wide(head.old_last).load(device::Order::kRelaxed);
+  if (begins != 0) visit(begins - 1, last, kNoBlock);
+  for (std::uint32_t slab = list; slab != 0; slab = graph.pool.at<view::Slab>(slab)->next) {
+    const view::Slab& rows = *graph.pool.at<view::Slab>(slab);
+    for_each_bit(rows.used, [&](std::uint32_t number) {
+      visit(rows.first[number], rows.last[number], rows.versions[number]);
+    });
+  }
 }
 
 // Of any row that the caller alone may write.
@@ -86,17 +94,15 @@ MOTIFLUX_DEVICE void check_row(const StreamGraph& graph, std::uint32_t row) {
   check_version(graph, version);
   view::RowHead& head = graph.versions.heads[row];
   const std::uint32_t list = detail::lock_list(head);
-  for_each_old(graph, list, [&](const view::Slab& slab, std::uint32_t number) {
-    const std::uint64_t first = slab.first[number], last = slab.last[number];
+  for_each_old(graph, head, list, [&](std::uint64_t first, std::uint64_t last, std::uint32_t block) {
     MOTIFLUX_HOLDS(graph, first <= last && last < version.first);
-    MOTIFLUX_HOLDS(graph, graph.version(slab.versions[number])->row == row);
-    MOTIFLUX_HOLDS(graph, graph.version(slab.versions[number])->first == first);
+    MOTIFLUX_HOLDS(graph, block == kNoBlock || graph.version(block)->row == row);
+    MOTIFLUX_HOLDS(graph, block == kNoBlock || graph.version(block)->first == first);
     // The next version is there, too, unless it is freed already, as this one soon is.
     std::uint32_t next = last + 1 == version.first ? 1 : 0;
-    for_each_old(graph, list, [&](const view::Slab& other, std::uint32_t at) {
-      next += other.first[at] == last + 1 ? 1 : 0;
-      MOTIFLUX_HOLDS(graph,
-                     (&other == &slab && at == number) || other.last[at] < first || other.first[at] > last);
+    for_each_old(graph, head, list, [&](std::uint64_t other_first, std::uint64_t other_last, std::uint32_t) {
+      next += other_first == last + 1 ? 1 : 0;
+      MOTIFLUX_HOLDS(graph, other_first == first || other_last < first || other_first > last);
     });
     const std::uint64_t finished =
         device::device_wide(graph.stages.progress->finished).load(device::Order::kRelaxed);

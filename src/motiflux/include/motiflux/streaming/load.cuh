@@ -49,7 +49,7 @@ MOTIFLUX_DEVICE void load_rows(const lanes::Group<32>& warp, const LoadArgs& arg
   for_each_bit(warp.ballot(has_version), [&](std::uint32_t lane) {
     write_first_version(warp, args, first + lane, warp.broadcast(own, lane));
   });
-  if (row < args.row_count) args.heads[row] = {has_version ? args.moment << 32 | own : 0, 0};
+  if (row < args.row_count) args.heads[row] = view::head_of(has_version ? args.moment << 32 | own : 0);
 }
 
 MOTIFLUX_DEVICE void load(const LoadArgs& args) {

@@ -22,7 +22,7 @@ MOTIFLUX_DEVICE void move_row(const MoveArgs& args, std::uint32_t row) {
   view::Version& version = *args.pool.at<view::Version>(block);
   if (args.drops != 0) return give(args.pool, block, view::bytes_of_version(version.size));
   version.row = args.first_to + row;
-  args.to[args.first_to + row] = {newest, 0};
+  args.to[args.first_to + row] = view::head_of(newest);
 }
 
 }  // namespace motiflux::streaming

@@ -1,6 +1,9 @@
 // Lists of the old versions of rows. The updater takes rows of slabs, the collector clears them; both do so
 // under a lock of the list. Readers walk without it (view/versions.hpp).
 //
+// An old version is in the head of its row if there is none yet, which needs no lock: the updater alone
+// writes it there, and the collector alone clears it. Most rows have one old version at most.
+//
 //   heads[row].slabs -> slab -> slab -> 0          a slab whose last row is cleared is unlinked: it goes to
 //                                                  a stack, and is freed when no reader can be in it
 #pragma once
@@ -94,6 +97,25 @@ MOTIFLUX_DEVICE bool has_no_slabs(const StreamGraph& graph, std::uint32_t row) {
 // Gives a row without slabs its first one; called by one lane.
 MOTIFLUX_DEVICE void give_first_slab(const StreamGraph& graph, std::uint32_t row, std::uint32_t slab) {
   detail::unlock_list(graph.versions.heads[row], slab);
+}
+
+// Whether a row's head has no old version. Then it has none until its updater writes one.
+MOTIFLUX_DEVICE bool has_room_in_head(const StreamGraph& graph, std::uint32_t row) {
+  return device::device_wide(graph.versions.heads[row].old_first).load(device::Order::kAcquire) == 0;
+}
+
+// Writes a version that ends into the head of its row, where there is room; to be called before the next
+// version is released. `last` is released: who reads it sees that what was there before is cleared.
+MOTIFLUX_DEVICE void write_in_head(const StreamGraph& graph, std::uint32_t row, std::uint32_t version,
+                                   std::uint64_t last) {
+  view::RowHead& head = graph.versions.heads[row];
+  device::device_wide(head.old_last).store(last, device::Order::kRelease);
+  device::device_wide(head.old).store(version, device::Order::kRelaxed);
+  device::device_wide(head.old_first).store(graph.version(version)->first + 1, device::Order::kRelaxed);
+}
+
+MOTIFLUX_DEVICE void clear_in_head(const StreamGraph& graph, std::uint32_t row) {
+  device::device_wide(graph.versions.heads[row].old_first).store(std::uint64_t{0}, device::Order::kRelease);
 }
 
 // Takes a row of a slab for the version that a row has now; false if memory is short. Called by one lane.

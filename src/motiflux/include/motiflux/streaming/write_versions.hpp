@@ -165,9 +165,10 @@ MOTIFLUX_DEVICE void copy_entries(const Team& team, const StreamGraph& graph, Ba
 inline constexpr std::uint32_t kFirstSlab = view::kRowsOfSlab;
 
 template <class Kept>
-MOTIFLUX_DEVICE bool reserve_slab_row(const StreamGraph& graph, WrittenRow& row, bool no_slabs, Kept& kept,
+MOTIFLUX_DEVICE bool reserve_slab_row(const StreamGraph& graph, WrittenRow& row, bool in_head, Kept& kept,
                                       Uncounted& taken) {
-  if (no_slabs) {
+  if (in_head) return true;
+  if (has_no_slabs(graph, row.row)) {
     row.slab = kept.take_slab(graph.pool, taken);
     row.slab_row = kFirstSlab;
     return row.slab != kNoBlock;
@@ -179,14 +180,14 @@ MOTIFLUX_DEVICE bool reserve_slab_row(const StreamGraph& graph, WrittenRow& row,
   return true;
 }
 
-// `no_slabs`: whether the row has no slabs.
+// `in_head`: whether there is room in the row's head for the old version.
 template <class Kept>
-MOTIFLUX_DEVICE bool reserve(const StreamGraph& graph, WrittenRow& row, bool no_slabs, Kept& kept) {
+MOTIFLUX_DEVICE bool reserve(const StreamGraph& graph, WrittenRow& row, bool in_head, Kept& kept) {
   if (!is_renewed(row)) return true;
   Uncounted taken;
   row.fresh = kept.take_version(graph.pool, view::bytes_of_version(row.fresh_size), taken);
   bool found = row.fresh != kNoBlock;
-  if (found && row.old != kNoBlock) found = reserve_slab_row(graph, row, no_slabs, kept, taken);
+  if (found && row.old != kNoBlock) found = reserve_slab_row(graph, row, in_head, kept, taken);
   kept.count(taken);
   return found;
 }
@@ -205,7 +206,9 @@ MOTIFLUX_DEVICE void give_back(const StreamGraph& graph, const WrittenRow& row) 
 MOTIFLUX_DEVICE void install(const StreamGraph& graph, const WrittenRow& row, std::uint32_t next) {
   if (row.old != kNoBlock) {
     graph.version(row.old)->ended = row.slab;  // for the collector: readers do not look at it
-    if (row.slab_row == kFirstSlab) {
+    if (row.slab == kNoBlock) {
+      write_in_head(graph, row.row, row.old, row.from - 1);
+    } else if (row.slab_row == kFirstSlab) {
       view::Slab& slab = *graph.pool.at<view::Slab>(row.slab);
       device::device_wide(slab.last[0]).store(row.from - 1, device::Order::kRelaxed);
       device::device_wide(slab.versions[0]).store(row.old, device::Order::kRelaxed);
@@ -230,7 +233,7 @@ template <class Team, class Batch, class Kept>
 MOTIFLUX_DEVICE bool write_batch(const Team& team, const StreamGraph& graph, Batch& batch, Kept& kept,
                                  bool one_by_one) {
   const auto reserve = [&](std::uint32_t i) {
-    if (!detail::reserve(graph, batch.written[i], has_no_slabs(graph, batch.written[i].row), kept))
+    if (!detail::reserve(graph, batch.written[i], has_room_in_head(graph, batch.written[i].row), kept))
       device::device_wide(batch.failed).store(1, device::Order::kRelaxed);
   };
   if (!one_by_one)

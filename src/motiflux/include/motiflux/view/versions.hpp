@@ -3,6 +3,7 @@
 //
 //   heads[row]   newest   | first moment, low 32 bits | block of the newest version |     0: there is none
 //                slabs    | locked | block of the first slab |
+//                old_*    first and last moment and block of an old version: most rows have one at most
 //
 //   Version      header | ids, ascending             | lives, relative to the first moment
 //                         2    5    5    9             0-   0-3  7-   4-
@@ -66,7 +67,17 @@ struct Slab {
 struct RowHead {
   std::uint64_t newest;
   std::uint64_t slabs;
+  // An old version that is in no slab, as a row of a slab would have it.
+  std::uint64_t old_first;  // 1 + its first moment; 0: there is none
+  std::uint64_t old_last;
+  std::uint32_t old;
+  std::uint32_t unused;
 };
+
+// The head of a row without old versions.
+MOTIFLUX_HOST_DEVICE constexpr RowHead head_of(std::uint64_t newest) {
+  return {newest, 0, 0, 0, 0, 0};
+}
 
 // A lifetime whose end may be written meanwhile: by both ends, it holds all moments that are searched.
 MOTIFLUX_DEVICE Life load_life(const Life* lives, std::uint64_t entry) {
@@ -159,9 +170,26 @@ struct Versions {
     return first.load(device::Order::kRelaxed) == begins ? block : 0;
   }
 
-  MOTIFLUX_DEVICE_CALL std::uint32_t find_earlier(std::uint32_t row, std::uint64_t moment) const {
+  // The same of the old version in a row's head.
+  MOTIFLUX_DEVICE std::uint32_t version_in_head(std::uint32_t row, std::uint64_t moment) const {
+    RowHead& head = heads[row];
+    const auto first = device::device_wide(head.old_first);
+    const std::uint64_t begins = first.load(device::Order::kAcquire);
+    if (begins == 0 || begins - 1 > moment) return 0;
+    if (device::device_wide(head.old_last).load(device::Order::kAcquire) < moment) return 0;
+    const std::uint32_t block = device::device_wide(head.old).load(device::Order::kAcquire);
+    return first.load(device::Order::kRelaxed) == begins ? block : 0;
+  }
+
+  // The newest version, or the old one in the head, if it holds the moment.
+  MOTIFLUX_DEVICE std::uint32_t find_in_head(std::uint32_t row, std::uint64_t moment) const {
     const std::uint32_t newest = find_newest(row, moment);
-    if (newest != 0) return newest;
+    return newest != 0 ? newest : version_in_head(row, moment);
+  }
+
+  MOTIFLUX_DEVICE_CALL std::uint32_t find_earlier(std::uint32_t row, std::uint64_t moment) const {
+    const std::uint32_t in_head = find_in_head(row, moment);
+    if (in_head != 0) return in_head;
     for (std::uint32_t slab = first_slab(row); slab != 0; slab = next_slab(slab))
       for (std::uint32_t number = 0; number < kRowsOfSlab; ++number) {
         const std::uint32_t block = version_in(slab, number, moment);
@@ -173,8 +201,8 @@ struct Versions {
   template <class Lanes>
   MOTIFLUX_DEVICE_CALL std::uint32_t find_earlier(const Lanes& lanes, std::uint32_t row,
                                                   std::uint64_t moment) const {
-    const std::uint32_t newest = lanes.broadcast(lanes.leads() ? find_newest(row, moment) : 0u);
-    if (newest != 0) return newest;
+    const std::uint32_t in_head = lanes.broadcast(lanes.leads() ? find_in_head(row, moment) : 0u);
+    if (in_head != 0) return in_head;
     std::uint32_t slab = lanes.broadcast(lanes.leads() ? first_slab(row) : 0u);
     while (slab != 0) {
       lanes.sync();  // what the leader has acquired: the row of the slab, or the whole slab
