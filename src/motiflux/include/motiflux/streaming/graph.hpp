@@ -65,13 +65,35 @@ MOTIFLUX_DEVICE std::uint32_t find_living(view::Version& version, std::uint32_t 
   return kNoEntry;
 }
 
+// The same in a row of few entries: a group loads all of them, so that it waits for memory once.
+template <std::uint32_t strips, class Lanes>
+MOTIFLUX_DEVICE std::uint32_t find_at_once(const Lanes& lanes, view::Version& version, std::uint32_t id) {
+  const std::uint32_t size = version.size;
+  bool lives[strips];
+  for (std::uint32_t strip = 0; strip < strips; ++strip) {
+    const std::uint32_t entry = strip * Lanes::kLanes + lanes.lane();
+    lives[strip] = false;
+    if (entry >= size) continue;
+    const std::uint32_t last = version.lives()[entry].last;
+    lives[strip] = version.ids()[entry] == id && last == view::Life::kForever;
+  }
+  std::uint32_t found = kNoEntry;
+  for (std::uint32_t strip = strips; strip-- > 0;) {
+    const std::uint32_t living = lanes.ballot(lives[strip]);
+    if (living != 0) found = strip * Lanes::kLanes + lowest_bit(living);
+  }
+  return found;
+}
+
 // The same, found by all lanes of a group: they look at as many entries at a time.
 template <class Lanes>
 MOTIFLUX_DEVICE std::uint32_t find_living(const Lanes& lanes, view::Version& version, std::uint32_t id) {
   if constexpr (Lanes::kLanes == 1) return find_living(version, id);  // parts would not get shorter
+  constexpr std::uint32_t kAtOnce = 4;
   const std::uint32_t* ids = version.ids();
   const std::uint32_t size = version.size;
   std::uint32_t first = 0, end = size;  // the first entry that is not less is in [first, end]
+  if (size <= kAtOnce * Lanes::kLanes) return find_at_once<kAtOnce>(lanes, version, id);
   while (end - first > Lanes::kLanes) {
     const std::uint32_t step = (end - first + Lanes::kLanes - 1) / Lanes::kLanes;
     const std::uint32_t last = first + (lanes.lane() + 1) * step - 1;  // of the lane's part

@@ -36,9 +36,10 @@ struct NoBlocks {
 };
 
 struct KeptBlocks {
-  static constexpr std::uint32_t kClasses = 28, kMost = 8;  // blocks of up to kMostUnits
+  static constexpr std::uint32_t kClasses = 28, kMost = 32;  // blocks of up to kMostUnits
   static constexpr std::uint32_t kMostUnits = 256;
-  static constexpr std::uint32_t kSmall = 12, kMostOfOthers = 2;  // classes of up to 16 units
+  static constexpr std::uint32_t kSmall = 12, kMostOfOthers = 4;  // classes of up to 16 units
+  static constexpr std::uint32_t kPops = 4;                       // of a class at a time, one after another
   static constexpr std::uint64_t kLeastPool = 1 << 20;  // units of a pool of which middle blocks are kept
   static constexpr std::uint32_t kSlabs = kClasses;     // the number of their count
 
@@ -83,25 +84,41 @@ struct KeptBlocks {
     }
   }
 
-  // Takes what is missing, if there is some; called by all lanes of a group while no other thread takes.
+  // Takes what is missing, if there is some: a few blocks that were given back, and if less than half is there
+  // then, new ones, which come at once. Called by all lanes of a group while no other thread takes.
   template <class Lanes>
   MOTIFLUX_DEVICE void fill(const Lanes& lanes, const Pool& pool) {
     if (lanes.leads()) count_in_use(pool);
     for (std::uint32_t kind = lanes.lane(); kind <= kClasses; kind += Lanes::kLanes)
-      while (counts[kind] < most_of(pool, kind)) {
-        std::uint32_t block = detail::pop(pool, class_of(kind));
-        if (block == kNoBlock) block = carve(pool, units_of_class(class_of(kind)));
-        if (block == kNoBlock) break;
-        if (kind == kSlabs) clear_slab(pool, block);
-        blocks[kind][counts[kind]++] = block;
-      }
+      fill_kind(pool, kind, most_of(pool, kind));
     lanes.sync();
   }
 
  private:
   static MOTIFLUX_DEVICE std::uint32_t most_of(const Pool& pool, std::uint32_t kind) {
-    if (kind < kSmall || kind == kSlabs) return kMost;
-    return pool.units >= kLeastPool ? kMostOfOthers : 0;
+    const bool has_room = pool.units >= kLeastPool;
+    if (kind < kSmall) return has_room ? kMost : kMost / 4;
+    return kind == kSlabs || has_room ? kMostOfOthers : 0;
+  }
+
+  MOTIFLUX_DEVICE void fill_kind(const Pool& pool, std::uint32_t kind, std::uint32_t most) {
+    std::uint32_t count = counts[kind];
+    for (std::uint32_t pops = 0; pops < kPops && count < most; ++pops) {
+      const std::uint32_t block = detail::pop(pool, class_of(kind));
+      if (block == kNoBlock) break;
+      add(pool, kind, count++, block);
+    }
+    const std::uint64_t units = units_of_class(class_of(kind));
+    const std::uint32_t missing = 2 * count < most ? (most + 1) / 2 - count : 0;
+    std::uint32_t block = missing > 0 ? carve(pool, missing * units) : kNoBlock;
+    for (std::uint32_t carved = 0; block != kNoBlock && carved < missing; ++carved, block += units)
+      add(pool, kind, count++, block);
+    counts[kind] = count;
+  }
+
+  MOTIFLUX_DEVICE void add(const Pool& pool, std::uint32_t kind, std::uint32_t at, std::uint32_t block) {
+    if (kind == kSlabs) clear_slab(pool, block);
+    blocks[kind][at] = block;
   }
 
   MOTIFLUX_DEVICE void count_in_use(const Pool& pool) {
