@@ -63,8 +63,9 @@ std::size_t read(PyReader& self, OutputRows out, double wait_seconds, double spi
   }
 }
 
-bool try_write(PyWriter& self, InputRows records) {
-  PyWriter::Use writer(self);
+template <class Writer>
+bool try_write(Writer& self, InputRows records) {
+  typename Writer::Use writer(self);
   require(records.shape(1) == writer->record_words(), "records must have one column per word of a record");
   return writer->try_write(records.data(), records.shape(0));
 }
@@ -115,12 +116,12 @@ nb::object take_answers(PyReader& reading, const ToldWords& told, const LineWord
   return nb::make_tuple(count, finished);
 }
 
-nb::object pace(PyReader& reading, PyWriter& writing, const ToldWords& told, const LineWords& lines,
+nb::object pace(PyReader& reading, PyUpdateWriter& writing, const ToldWords& told, const LineWords& lines,
                 const InputRows& updates, const Due& due, std::uint64_t first, double limit_seconds,
                 bool keeps) {
   const Clock::duration limit = duration(limit_seconds, "limit_seconds must be 0 or more");
   PyReader::Use reader(reading);
-  PyWriter::Use writer(writing);
+  PyUpdateWriter::Use writer(writing);
   require(updates.shape(1) == writer->record_words(), "updates must have one column per word of a record");
   require(updates.shape(0) == due.shape(0), "due must have one element per update");
   check_answers(*reader, told, lines);
@@ -163,8 +164,24 @@ void bind_ring(nb::module_& module) {
       module, "RingWriter",
       "The only producer of a ring that a kernel reads from, empty at the start. Takes the "
       "host's addresses, keeps `memory` alive; for one thread at a time.")
-      .def("try_write", &try_write, "records"_a,
+      .def("try_write", &try_write<PyWriter>, "records"_a,
            "Write `records` [count, record_words] as one packet; False if the ring is full.");
+  nb::class_<PyUpdateWriter>(module, "UpdateWriter",
+                             "Writes updates to lines of the host's memory, which a resident kernel reads. "
+                             "Takes the host's addresses and the last update that was written, keeps "
+                             "`memory` alive; for one thread at a time.")
+      .def(
+          "__init__",
+          [](PyUpdateWriter* self, std::uintptr_t lines, std::size_t count, std::uintptr_t read,
+             std::uint64_t moment, nb::object memory) {
+            new (self) PyUpdateWriter(
+                ring::UpdateWriter(reinterpret_cast<streaming::UpdateLine*>(lines), count,
+                                   reinterpret_cast<std::uint64_t*>(read), moment),
+                std::move(memory));
+          },
+          nb::kw_only(), "lines"_a, "count"_a, "read"_a, "moment"_a, "memory"_a.none() = nb::none())
+      .def("try_write", &try_write<PyUpdateWriter>, "records"_a,
+           "Write updates [count, 4]; False if there is no room for all of them.");
   module.def("echo", &echo, "reader"_a, "writer"_a, "rounds"_a, "round_seconds"_a = 1.0,
              "Send records one by one, wait busily for each to come back; return the nanoseconds that each "
              "took. TimeoutError if one takes longer than `round_seconds`, RuntimeError if something else "

@@ -12,6 +12,7 @@
 #include "bind_checks.hpp"
 #include "ring/answers.hpp"
 #include "ring/reader.hpp"
+#include "ring/update_writer.hpp"
 #include "ring/writer.hpp"
 
 namespace motiflux {
@@ -30,6 +31,7 @@ inline device::Ring ring_at(std::uintptr_t tail, std::uintptr_t published, std::
 template <class End>
 class ExclusiveEnd {
  public:
+  ExclusiveEnd(End end, nanobind::object memory) : end_(std::move(end)), memory_(std::move(memory)) {}
   ExclusiveEnd(std::uintptr_t tail, std::uintptr_t published, std::uintptr_t payload, std::uint32_t slots,
                std::uint32_t slot_bytes, std::uint32_t record_words, nanobind::object memory)
       : end_(ring_at(tail, published, payload, slots, slot_bytes), record_words),
@@ -61,6 +63,7 @@ class ExclusiveEnd {
 
 using PyReader = ExclusiveEnd<ring::Reader>;
 using PyWriter = ExclusiveEnd<ring::Writer>;
+using PyUpdateWriter = ExclusiveEnd<ring::UpdateWriter>;
 
 using ToldWords =
     nanobind::ndarray<std::uint64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;

@@ -19,7 +19,6 @@
 #include "dynamic/stream_updates.hpp"
 #include "motiflux/device/atomic_ref.hpp"
 #include "ring/reader.hpp"
-#include "ring/writer.hpp"
 
 namespace motiflux {
 namespace {
@@ -94,12 +93,11 @@ class PyStreamUpdates {
   }
 
   // Writes updates that wait, and takes answers, until all are finished (True), or for some time.
-  bool exchange(PyReader& reading, PyWriter& writing, const ToldWords& told, const LineWords& words,
+  bool exchange(PyReader& reading, PyUpdateWriter& writing, const ToldWords& told, const LineWords& words,
                 std::uint64_t base, double seconds) {
     PyReader::Use reader(reading);
-    PyWriter::Use writer(writing);
+    PyUpdateWriter::Use writer(writing);
     check_answers(*reader, told, words);
-    require(writer->record_words() == 4, "a ring of updates expected");
     const ring::Lines lines(words.data(), words.shape(0));
     const std::span<const dynamic::StreamUpdate> all = updates_.updates();
     records_.resize(kRecords * reader->record_words());

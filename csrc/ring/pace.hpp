@@ -13,7 +13,7 @@
 #include "ring/answers.hpp"
 #include "ring/echo.hpp"
 #include "ring/reader.hpp"
-#include "ring/writer.hpp"
+#include "ring/update_writer.hpp"
 
 namespace motiflux::ring {
 
@@ -22,14 +22,14 @@ struct Paced {
   std::uint64_t written, answered;
 };
 
-// Writes each update once it is due, those that are due together in one packet, and takes answers, whose
+// Writes each update once it is due, and takes answers, whose
 // first two words are the moment of their update. An update is answered by its line or its first record, or
 // when it is finished without any; if answers are `kept`, when it is finished. Calls tick() every kTickPeriod; its false
 // ends the measurement. Throws EchoTimeout if nothing is finished for `limit`.
 //
 // `due`: nanoseconds after the start, ascending. `first`: the moment of the first update.
 template <class Tick>
-void pace(Reader& reader, Writer& writer, const Told& told, const Lines& lines, const std::uint32_t* updates,
+void pace(Reader& reader, UpdateWriter& writer, const Told& told, const Lines& lines, const std::uint32_t* updates,
           std::span<const std::uint64_t> due, std::uint64_t first, std::span<Paced> paced,
           std::vector<std::uint32_t>* kept, Clock::duration limit, Tick&& tick) {
   constexpr std::size_t kMostAtOnce = 32, kRecords = 256, kAhead = 64;

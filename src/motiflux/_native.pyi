@@ -612,6 +612,12 @@ class RingWriter:
         memory: object = None,
     ) -> None: ...
     def try_write(self, records: NDArray[np.uint32]) -> bool: ...
+
+class UpdateWriter:
+    def __init__(
+        self, *, lines: int, count: int, read: int, moment: int, memory: object = None
+    ) -> None: ...
+    def try_write(self, records: NDArray[np.uint32]) -> bool: ...
     @property
     def position(self) -> int: ...
 
@@ -627,7 +633,7 @@ def take_answers(
 ) -> tuple[int, int]: ...
 def pace(
     reader: RingReader,
-    writer: RingWriter,
+    writer: UpdateWriter,
     told: NDArray[np.uint64],
     lines: NDArray[np.uint64],
     updates: NDArray[np.uint32],
@@ -662,7 +668,7 @@ class StreamUpdates:
     def exchange(
         self,
         reader: RingReader,
-        writer: RingWriter,
+        writer: UpdateWriter,
         told: NDArray[np.uint64],
         lines: NDArray[np.uint64],
         base: int,

@@ -372,6 +372,7 @@ STREAM_CONSTANTS: dict[str, int | str] = {
     "motiflux::streaming::kStamps": len(streaming.STAMPS),
     "8 * motiflux::streaming::kStamps": "sizeof(motiflux::streaming::UpdateStamps)",
     "sizeof(motiflux::streaming::AnswerLine)": 8 * streaming.LINE_WORDS,
+    "sizeof(motiflux::streaming::UpdateLine)": 8 * streaming.UPDATE_LINE_WORDS,
     "motiflux::streaming::Update::kInsertion": streaming.INSERTION,
     "motiflux::streaming::Update::kJudged": streaming.JUDGED,
     "motiflux::streaming::kHeaderWords": streaming.HEADER_WORDS,

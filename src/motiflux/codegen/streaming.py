@@ -83,11 +83,11 @@ STEPS = (
     "reserve", "headers", "copy", "install", "publish", "issue",
 )  # fmt: skip
 """``streaming::Step``."""
-STAMPS = "seen", "received", "begun", "published", "issued", "taken", "ready", "searched", "answered", "told"
+STAMPS = "seen", "begun", "published", "issued", "taken", "ready", "searched", "answered", "told"
 """``streaming::Stamp``."""
-LINE_WORDS = 8
-"""64-bit words of ``streaming::AnswerLine``."""
-SHORTCUTS = "teller", "whole", "held", "few"
+LINE_WORDS, UPDATE_LINE_WORDS = 8, 4
+"""64-bit words of ``streaming::AnswerLine`` and ``streaming::UpdateLine``."""
+SHORTCUTS = ("few",)
 """Shorter ways to an answer that units can leave out (``streaming/shortcuts.hpp``)."""
 STEP_TIMES = np.dtype([("last", "<u8"), ("batches", "<u8"), ("cycles", "<u8", len(STEPS))])
 """``streaming::StepTimes``."""
@@ -119,7 +119,6 @@ class Progress(ctypes.Structure):
         ("unlinked", _u64),
         ("freed_versions", _u64),
         ("freed_slabs", _u64),
-        ("read", _u64),
         ("turns", _u64),
         ("unlinked_top", _u32),
         ("first_waiting", _u32),
@@ -288,6 +287,7 @@ STATUS = np.dtype(
         ("turns", "<u8"),
         ("published", "<u8"),
         ("received", "<u8"),
+        ("read", "<u8"),
         ("reason", "<u4"),
         ("unused", "<u4"),
     ]
@@ -295,13 +295,13 @@ STATUS = np.dtype(
 """``streaming::StreamStatus``."""
 PENDING = np.dtype(
     [
-        ("position", "<u8"),
-        ("released", "<u8"),
         ("received", "<u8"),
         ("count", "<u4"),
         ("written", "<u4"),
         ("reason", "<u4"),
         ("decision", "<u4"),
+        ("known_kinds", "<u4"),
+        ("unused", "<u4"),
         ("waits_since", "<u8"),
         ("times", STEP_TIMES),
         ("updates", UPDATE, MOST_UPDATES),
@@ -329,7 +329,7 @@ class Stream(ctypes.Structure):
         ("plan", ChangingPlans),
         ("task", Task),
         ("work", WorkList),
-        ("input", Ring),
+        ("updates", _u64),
         ("output", Ring),
         *((name, _u64) for name in ("control", "status", "pending", "batch", "roots", "parts")),
         *((name, _u64) for name in ("plan_ends", "plans", "listed", "stamps", "lines")),
@@ -338,6 +338,8 @@ class Stream(ctypes.Structure):
         ("batch_nanoseconds", _u32),
         ("stamp_count", _u32),
         ("line_count", _u32),
+        ("update_count", _u32),
+        ("unused", _u32),
     ]
 
 

@@ -28,7 +28,7 @@ from motiflux.codegen.streaming import (
     STREAM_ENTRY,
     STREAM_LANES,
     TARGET_VERSIONS,
-    UPDATE,
+    UPDATE_LINE_WORDS,
     VERSIONED_ROOT,
     WORK_COUNTS,
     End,
@@ -142,6 +142,15 @@ class StreamMemory:
             self.graph.move(rows.number, rows.moves_from(before.rows))
         self._load(rows)
         self._fill()
+        moment = int(self.graph.progress().published)
+        self.status["read"] = moment
+        self.writer = _native.UpdateWriter(
+            lines=int(self._updates.array.ctypes.data),
+            count=self._update_count,
+            read=int(self.status["read"].ctypes.data),
+            moment=moment,
+            memory=(self._updates, self._host),
+        )
 
     # Layout
 
@@ -171,15 +180,16 @@ class StreamMemory:
     def _make_rings(self) -> None:
         device, settings = self._accelerator.device, self._settings
         self._record_words = words_of_record(self.levels, lists=self.lists)
-        self._input = MappedRing(device, settings.input_packets, UPDATE.itemsize // 4)
         self._output = MappedRing(device, settings.output_packets, self._record_words)
-        self.writer, self.reader = self._input.writer(), self._output.reader()
+        self.reader = self._output.reader()
         self._host: HostBuffer = device.allocate_host(512, "words of a resident kernel and the host")
         self.control: NDArray[Any] = self._host.array[: CONTROL.itemsize].view(CONTROL)
         self.status: NDArray[Any] = self._host.array[256 : 256 + STATUS.itemsize].view(STATUS)
         self._room = np.zeros((0, self._record_words), np.uint32)
+        self._update_count = _PACKET_UPDATES * settings.input_packets
+        self._updates = device.allocate_host(8 * UPDATE_LINE_WORDS * self._update_count, "updates")
         # Matches that are listed are in the output ring, so lines would not say when all of them are there.
-        under_way = settings.slot_count + _PACKET_UPDATES * settings.input_packets
+        under_way = settings.slot_count + self._update_count
         has_lines = not self.lists and "lines" not in settings.without
         count = 1 << (under_way - 1).bit_length() if has_lines else 0
         nbytes = 8 * LINE_WORDS * count
@@ -316,7 +326,8 @@ class StreamMemory:
             task.buffer_at[_FIRST_LEVEL + level] = self.list_words * level
         task.max_spans, task.shared_bytes = self._spans, self._shared_of_group
         given.work = WorkList(self.address("work_counts"), self.address("works"), self._work_size)
-        given.input, given.output = self._input.view(0), self._output.view(self.address("tickets"))
+        given.updates, given.update_count = self._updates.address, self._update_count
+        given.output = self._output.view(self.address("tickets"))
         given.control, given.status = self._host.address, self._host.address + 256
         for name in ("pending", "roots", "parts", "listed", "stamps"):
             setattr(given, name, self.address(name))
@@ -341,8 +352,6 @@ class StreamMemory:
         pending = self._pending()
         pending["reason"] = 0
         pending["received"] = progress.published + int(pending["count"][0]) - int(pending["written"][0])
-        packets = int(pending["position"][0]) % 2**32
-        progress.read = (int(pending["received"][0]) % 2**32) << 32 | packets
         self.graph.set_progress(progress)
         self._side.upload(self._buffers["pending"], pending)
         self._side.wait()

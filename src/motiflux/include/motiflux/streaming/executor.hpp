@@ -87,13 +87,10 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     const std::uint64_t searched = streaming::stamp_now();
     lanes_.sync();
     std::uint32_t left = 1;
-    if (lanes_.leads() && !(streaming::kKnowsWhole && is_whole_))
+    if (lanes_.leads())
       left = device::device_wide(stream_->parts[stream_->slot_of(moment)])
                  .fetch_add(~std::uint32_t{0}, device::Order::kAcqRel);
-    if (lanes_.broadcast(left) != 1) {
-      release_held();
-      return true;
-    }
+    if (lanes_.broadcast(left) != 1) return true;
     lanes_.sync();
     const auto overflow = device::device_wide(this->task_.control->overflow).load(device::Order::kRelaxed);
     if (lanes_.ballot(lanes_.leads() && overflow != 0) != 0) {
@@ -108,14 +105,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
       stream_->stamp(moment, streaming::Stamp::kAnswered, answered);
       streaming::finish(stream_->graph.stages, moment);
     }
-    release_held();
     return true;
-  }
-
-  // Gives the place of the group's work in the work list back, once it was read by all lanes.
-  MOTIFLUX_DEVICE void release_held() {
-    if (held_ != streaming::kNoTicket && lanes_.leads()) streaming::release_work(stream_->work, held_);
-    held_ = streaming::kNoTicket;
   }
 
   MOTIFLUX_DEVICE bool take_part() {
@@ -126,7 +116,6 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     const std::uint64_t taken = streaming::stamp_now();
     lanes_.sync();
     const streaming::Work& work = list.of(ticket);
-    is_whole_ = work.kind == static_cast<std::uint32_t>(streaming::WorkKind::kUpdate);
     moment_ = work.moment;
     plans_ = work.plans;
     count_ = work.count;
@@ -137,8 +126,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     const std::uint32_t first = work.first, end = work.end, level = work.level;
     if (kind == streaming::WorkKind::kWalk) read_walk(work);
     lanes_.sync();
-    held_ = ticket;
-    if (!streaming::kHoldsWork) release_held();
+    if (lanes_.leads()) streaming::release_work(list, ticket);
     if (kind == streaming::WorkKind::kWalk) {
       this->begin_split(level);
       return true;
@@ -247,8 +235,6 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   template <class Write>
   MOTIFLUX_DEVICE bool give(Write&& write) {
     lanes_.sync();
-    release_held();  // or nobody gets the place a lap later, this group included
-    is_whole_ = false;
     std::uint32_t given = 0;
     if (lanes_.leads()) {
       const std::uint64_t ticket = streaming::open_work(stream_->work, stream_->graph.stages);
@@ -278,8 +264,6 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   std::uint32_t sign_ = 0;
   std::uint32_t checks_ = 0;
   std::uint32_t first_root_ = 0;
-  std::uint64_t held_ = streaming::kNoTicket;  // of its work, until it gives the place back
-  bool is_whole_ = false;                      // whether the group has all parts of its update
 };
 
 }  // namespace motiflux::match

@@ -35,13 +35,13 @@ MOTIFLUX_DEVICE void write_line(const Lanes& lanes, const Stream& stream, std::u
   static_assert(Lanes::kLanes >= 1 + 2 * kMostInLine);
   if (lanes.lane() >= 1 + 2 * records) return;
   std::uint64_t& word = stream.lines[stream.line_of(moment)].words[lanes.lane()];
-  device::system_wide(word).store(std::uint64_t{value} << 32 | tag_of_line(moment), device::Order::kRelaxed);
+  device::system_wide(word).store(tagged_word(moment, value), device::Order::kRelaxed);
 }
 
 // The same of an update without records, by one thread.
 MOTIFLUX_DEVICE void write_empty_line(const Stream& stream, std::uint64_t moment) {
   std::uint64_t& word = stream.lines[stream.line_of(moment)].words[0];
-  device::system_wide(word).store(tag_of_line(moment), device::Order::kRelaxed);
+  device::system_wide(word).store(tagged_word(moment, 0), device::Order::kRelaxed);
 }
 
 }  // namespace motiflux::streaming

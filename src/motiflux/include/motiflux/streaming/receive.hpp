@@ -1,5 +1,9 @@
-// Updates from the input ring, which is in the host's memory: several packets at a time, since each look
-// there takes about a microsecond.
+// Updates from the host's memory. Each is a line whose words tell by themselves that they are there, so that a
+// look, which takes about a microsecond, brings the updates with it.
+//
+//   updates[moment % update_count]   | tag, source | tag, target | tag, kind | tag, insertion, judged |
+//
+// The host writes a line again when the collector tells it that the update there is read: it is published.
 //
 // The paper's updater waits until there are b updates, or for t microseconds; ours takes what is there.
 #pragma once
@@ -8,7 +12,6 @@
 #define MOTIFLUX_VERSIONS  // where this header is compiled alone
 #endif
 
-#include "motiflux/device/ring.hpp"
 #include "motiflux/lanes/clock.hpp"
 #include "motiflux/streaming/stream.hpp"
 #include "motiflux/streaming/updater.hpp"
@@ -17,10 +20,9 @@ namespace motiflux::streaming {
 
 namespace detail {
 
-// Whether to wait for more than the updates that are there, in so many packets. Called by one lane.
-MOTIFLUX_DEVICE bool is_to_wait(const Stream& stream, Pending& pending, std::uint32_t ready,
-                                std::uint32_t packets) {
-  if (packets == 0 || packets == 32 || ready >= stream.batch_updates) {
+// Whether to wait for more than the updates that are there. Called by one lane.
+MOTIFLUX_DEVICE bool is_to_wait(const Stream& stream, Pending& pending, std::uint32_t ready) {
+  if (ready == 0 || ready >= stream.batch_updates) {
     pending.waits_since = 0;
     return false;
   }
@@ -31,81 +33,69 @@ MOTIFLUX_DEVICE bool is_to_wait(const Stream& stream, Pending& pending, std::uin
   return false;
 }
 
-// Which packets were read, and the last update that was in them: 32 bits of each.
-MOTIFLUX_DEVICE std::uint64_t read_word(std::uint64_t position, std::uint64_t received) {
-  return received << 32 | static_cast<std::uint32_t>(position);
+// Copies the updates from `moment` on to `updates`, as many as are there; at most kMostUpdates. Returns how
+// many; `kinds` is more than the numbers of their kinds.
+template <class Lanes>
+MOTIFLUX_DEVICE std::uint32_t read_lines(const Lanes& lanes, const Stream& stream, std::uint64_t moment,
+                                         Update* updates, std::uint32_t& kinds) {
+  constexpr std::uint32_t kOfLook = Lanes::kLanes / kWordsOfUpdate, kLooks = 2;  // looks at a time
+  constexpr std::uint32_t kKind = 2;
+  static_assert(kMostUpdates % (kLooks * kOfLook) == 0 && sizeof(Update) == 4 * kWordsOfUpdate);
+  const std::uint32_t own = lanes.lane() / kWordsOfUpdate, word = lanes.lane() % kWordsOfUpdate;
+  std::uint32_t count = 0, mine = 0;
+  for (bool goes_on = true; goes_on && count < kMostUpdates;) {
+    std::uint64_t found[kLooks];
+    for (std::uint32_t look = 0; look < kLooks; ++look) {
+      const UpdateLine& line =
+          stream.updates[(moment + count + look * kOfLook + own) & (stream.update_count - 1)];
+      found[look] =
+          device::system_wide(const_cast<std::uint64_t&>(line.words[word])).load(device::Order::kRelaxed);
+    }
+    for (const std::uint64_t tagged : found) {
+      const bool is_there = static_cast<std::uint32_t>(tagged) == tag_of_line(moment + count + own);
+      const std::uint32_t missing = ~lanes.ballot(is_there && goes_on) & bits_below(Lanes::kLanes);
+      const std::uint32_t there = (missing != 0 ? lowest_bit(missing) : Lanes::kLanes) / kWordsOfUpdate;
+      if (own < there) {
+        const auto value = static_cast<std::uint32_t>(tagged >> 32);
+        reinterpret_cast<std::uint32_t*>(updates + count + own)[word] = value;
+        if (word == kKind && value >= mine) mine = value + 1;
+      }
+      count += there;
+      goes_on = there == kOfLook;
+    }
+  }
+  kinds = 0;
+  for (std::uint32_t lane = kKind; count > 0 && lane < Lanes::kLanes; lane += kWordsOfUpdate) {
+    const std::uint32_t other = lanes.broadcast(mine, lane);
+    if (other > kinds) kinds = other;
+  }
+  return count;
 }
 
-// Tells the host which packets were read, so that it may write others. It takes long, as all writes before
-// have to arrive, so it is done while there are no updates, or once half of the ring was read. A collector
-// that tells for the updater does so at any time.
-MOTIFLUX_DEVICE void release_packets(const Stream& stream, Pending& pending, bool idle) {
-  if (kHasTeller) return;
-  const std::uint64_t unknown = pending.position - pending.released;
-  if (unknown == 0 || (!idle && 2 * unknown < stream.input.slots)) return;
-  device::release(stream.input, pending.position - 1);
-  pending.released = pending.position;
-}
-
-// Copies the updates of the next packets to `pending`, by a group of lanes. All updates that were there are
-// published. A packet has at most kMostUpdates.
+// Receives the next updates into `pending`, by a group of lanes. All updates that were there are published.
 template <class Lanes>
 MOTIFLUX_DEVICE void receive(const Lanes& lanes, const Stream& stream, Pending& pending) {
-  const device::Ring& ring = stream.input;
-  const std::uint64_t position = pending.position;
-  std::uint32_t count = 0;
-  const unsigned char* payload = device::try_take(ring, position + lanes.lane(), count);
-  const std::uint32_t there = lanes.ballot(payload != nullptr);
+  const std::uint64_t first = pending.received + 1;
+  std::uint32_t kinds;
+  const std::uint32_t count = read_lines(lanes, stream, first, pending.updates, kinds);
   const std::uint64_t seen = stamp_now();
-  const std::uint32_t packets = there == bits_below(32) ? 32 : lowest_bit(~there);  // without a gap
-  if (lanes.lane() >= packets) count = 0;
-  const std::uint32_t before = lanes.sums_before(count);
-  const bool fits = lanes.lane() < packets && before + count <= kMostUpdates;
-  std::uint32_t taken = count_bits(lanes.ballot(fits));
-  const std::uint32_t ready = lanes.broadcast(before + count, packets == 0 ? 0 : packets - 1);
-  if (stream.batch_updates > 0 &&
-      lanes.ballot(lanes.leads() && is_to_wait(stream, pending, ready, packets)) != 0)
-    taken = 0;
-  const std::uint32_t all = taken > 0 ? lanes.broadcast(before + count, taken - 1) : 0;
-  lanes.sync();  // what each lane has acquired is read by all
-  // An update for each lane, from all packets at once. All lanes look for theirs, for the shuffles.
-  for (std::uint32_t first = 0; first < all; first += Lanes::kLanes) {
-    const std::uint32_t number = first + lanes.lane();
-    std::uint32_t packet = 0, begin = 0;
-    for (std::uint32_t next = 1; next < taken; ++next) {
-      const std::uint32_t starts = lanes.broadcast(before, next);
-      if (starts <= number) packet = next, begin = starts;
-    }
-    if (number >= all) continue;
-    pending.updates[number] = device::payload_of<const Update>(ring, position + packet)[number - begin];
-    stream.stamp(pending.received + 1 + number, Stamp::kSeen, seen);
-    stream.stamp(pending.received + 1 + number, Stamp::kReceived, stamp_now());
-  }
+  if (stream.batch_updates > 0 && lanes.ballot(lanes.leads() && is_to_wait(stream, pending, count)) != 0)
+    return;
+  for (std::uint32_t number = lanes.lane(); number < count; number += Lanes::kLanes)
+    stream.stamp(first + number, Stamp::kSeen, seen);
   lanes.sync();
-  if (!lanes.leads()) return;
-  if (taken > 0) {
-    pending.position = position + taken;
-    pending.received += all;
-    pending.count = all;
-    pending.written = 0;
-    device::device_wide(stream.pending->received).store(pending.received, device::Order::kRelaxed);
-    device::device_wide(stream.graph.stages.progress->read)
-        .store(read_word(pending.position, pending.received), device::Order::kRelaxed);
+  if (!lanes.leads() || count == 0) return;
+  if (kinds > pending.known_kinds) {
+    // The host has written the tables of a kind before the first update of it.
+    const UpdateLine& line = stream.updates[(first + count - 1) & (stream.update_count - 1)];
+    static_cast<void>(
+        device::system_wide(const_cast<std::uint64_t&>(line.words[0])).load(device::Order::kAcquire));
+    pending.known_kinds = kinds;
   }
-  release_packets(stream, pending, taken == 0);
-}
-
-// The same by the collector; `released`: the packets that the host knows of. A packet was read by all lanes if
-// its updates are published. Called by one lane.
-MOTIFLUX_DEVICE void release_read(const Stream& stream, std::uint64_t& released) {
-  const Stages& stages = stream.graph.stages;
-  const std::uint64_t read = device::device_wide(stages.progress->read).load(device::Order::kRelaxed);
-  const auto more = static_cast<std::uint32_t>(read) - static_cast<std::uint32_t>(released);
-  if (more == 0 || more > stream.input.slots) return;
-  const auto since = static_cast<std::uint32_t>(published(stages)) - static_cast<std::uint32_t>(read >> 32);
-  if (since > view::kMostInFlight) return;  // some are not published yet
-  released += more;
-  device::release(stream.input, released - 1);
+  pending.received += count;
+  pending.count = count;
+  pending.written = 0;
+  device::device_wide(stream.pending->received).store(pending.received, device::Order::kRelaxed);
 }
 
 }  // namespace detail

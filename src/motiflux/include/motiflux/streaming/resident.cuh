@@ -2,13 +2,11 @@
 //
 //   block 0    updater      all its warps write batches together
 //   block 1    collector    its first warp
-//              teller       its second warp
 //   others     executors    a group of lanes each; so are the other warps of block 1
 //
-//   host -> input ring -> updater -> work list -> executors -> lines, output ring -> host
-//                            ^                        |                               ^
-//                            |                        +----> teller -- finished ------+
-//                            +------- collector <--------------+      frees versions and slots of updates
+//   host -> lines -> updater -> work list -> executors -> lines, output ring -> host
+//                       ^                        |
+//                       +------- collector <-----+      frees versions and slots of updates
 //
 // No role waits without looking at the flag to stop, which the collector copies from the host's memory, and
 // the updater sets when the kernel is parked: all that was published is done and collected then.
@@ -91,7 +89,7 @@ MOTIFLUX_DEVICE Next next_of_updater(const Stream& stream, const Pending& pendin
   const Stages& stages = stream.graph.stages;
   if (asks && must_stop(stages)) return Next::kLeave;
   if (pending.written < pending.count && pending.reason == 0) return Next::kWrite;
-  if (asks) parks = is_asked(kHasTeller ? stages.progress->parks : stream.control->park);
+  if (asks) parks = is_asked(stages.progress->parks);
   if (!parks && pending.reason == 0) return Next::kReceive;
   if (!is_all_collected(stages, published(stages))) return Next::kWait;
   end_stream(stream, End::kParked);
@@ -208,9 +206,8 @@ template <class Team>
 MOTIFLUX_DEVICE void copy_pending(const Team& team, const Pending& from, Pending& to) {
   for_each(team, kMostUpdates, [&](std::uint32_t i) { to.updates[i] = from.updates[i]; });
   if (team.thread() == 0) {
-    to.position = from.position;
-    if (!kHasTeller) to.released = from.released;
     to.received = from.received;
+    to.known_kinds = from.known_kinds;
     to.count = from.count;
     to.written = from.written;
     to.waits_since = from.waits_since;
@@ -267,7 +264,6 @@ MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
   team.sync();
   if (team.thread() == 0) {
     memory.kept.give_all(stream.graph.pool);
-    release_packets(stream, memory.pending, true);
   }
   team.sync();
   copy_pending(team, memory.pending, *stream.pending);
@@ -279,6 +275,15 @@ MOTIFLUX_DEVICE void tell_finished(const Stream& stream) {
   const auto begun = device::device_wide(stream.output.tickets->issued).load(device::Order::kRelaxed);
   device::system_wide(stream.status->packets).store(begun, device::Order::kRelaxed);
   device::system_wide(stream.status->finished).store(finished, device::Order::kRelease);
+}
+
+// Tells the host which lines of updates it may write again: those that are published are read. `told`: what it
+// knows. Called by one lane.
+MOTIFLUX_DEVICE void tell_read(const Stream& stream, std::uint64_t& told) {
+  const std::uint64_t now = published(stream.graph.stages);
+  if (now == told) return;
+  told = now;
+  device::system_wide(stream.status->read).store(now, device::Order::kRelease);
 }
 
 // Notes that the host knows what is finished. `told`: what it knew before. Called by one lane.
@@ -306,25 +311,24 @@ MOTIFLUX_DEVICE void tell_progress(const Stream& stream, std::uint64_t beats) {
 
 MOTIFLUX_DEVICE_CALL void run_collector(const Stream& stream) {
   constexpr std::uint64_t kMostCleared = 32;
-  constexpr std::uint32_t kTurnsOfHost = 16;  // between looks at the host's flag, and numbers for it
+  constexpr std::uint32_t kTurnsOfHost = 16;  // between looks at the host's flags, and numbers for it
   const lanes::Group<32> warp;
   const Stages& stages = stream.graph.stages;
   device::Backoff backoff(64, 512);
-  std::uint64_t beats = 0, told = stages.progress->finished, released = stream.pending->released;
+  std::uint64_t beats = 0, told = stages.progress->finished, read = 0;
   std::uint32_t turns = 0;
   for (;;) {
-    const bool looks = ++turns % kTurnsOfHost == 0;
-    const bool moved = !kHasTeller && find_finished(warp, stream.graph);
-    if (!kHasTeller && warp.leads() && (moved || looks)) {
+    const bool looks = ++turns % kTurnsOfHost == 0, moved = find_finished(warp, stream.graph);
+    if (warp.leads() && (moved || looks)) {
       tell_finished(stream);
       stamp_told(stream, told);
     }
     const bool did = free_collected(warp, stream.graph, kMostCleared) || moved;
-    if (kHasTeller && warp.leads()) release_read(stream, released);
+    if (warp.leads()) tell_read(stream, read);
     if (warp.leads() && looks) {
       tell_progress(stream, ++beats);
       if (is_asked(stream.control->stop)) end_stream(stream, End::kNone);
-      if (kHasTeller && is_asked(stream.control->park))
+      if (is_asked(stream.control->park))
         device::system_wide(stages.progress->parks).store(1u, device::Order::kRelaxed);
     }
     if (warp.ballot(warp.leads() && must_stop(stages)) != 0) break;
@@ -334,33 +338,8 @@ MOTIFLUX_DEVICE_CALL void run_collector(const Stream& stream) {
       backoff.wait();
   }
   if (!warp.leads()) return;
-  if (kHasTeller) {
-    release_read(stream, released);
-    stream.pending->released = released;
-  } else {
-    tell_finished(stream);
-  }
+  tell_finished(stream);
   tell_progress(stream, ++beats);
-}
-
-// Finds what is finished, and tells the host at once.
-MOTIFLUX_DEVICE_CALL void run_teller(const Stream& stream) {
-  const lanes::Group<32> warp;
-  std::uint64_t told = stream.graph.stages.progress->finished;
-  device::Backoff backoff(1024, 256);
-  for (;;) {
-    const bool moved = find_finished(warp, stream.graph);
-    if (warp.leads() && moved) {
-      tell_finished(stream);
-      stamp_told(stream, told);
-    }
-    if (warp.ballot(warp.leads() && must_stop(stream.graph.stages)) != 0) break;
-    if (moved)
-      backoff = device::Backoff(1024, 256);
-    else
-      backoff.wait();
-  }
-  if (warp.leads()) tell_finished(stream);
 }
 
 }  // namespace detail
@@ -376,8 +355,6 @@ MOTIFLUX_DEVICE void run_stream(const Stream& stream) {
     if (threadIdx.x < team.threads()) detail::run_updater(team, stream);
   } else if (blockIdx.x == 1 && threadIdx.x < 32) {
     detail::run_collector(stream);
-  } else if (kHasTeller && blockIdx.x == 1 && threadIdx.x < 64) {
-    detail::run_teller(stream);
   } else {
     match::Search<Plans, lanes::Group<Lanes>, Streamed<turns>> search(stream.plan, stream.task,
                                                                       shared_memory);

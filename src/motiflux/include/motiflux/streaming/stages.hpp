@@ -28,7 +28,6 @@ struct Progress {
   std::uint64_t collected;  // by the collector: slots of this update and all before may be used again
   std::uint64_t unlinked;   // slabs that were unlinked and are not freed
   std::uint64_t freed_versions, freed_slabs;
-  std::uint64_t read;                         // by the updater: packets, see receive.hpp
   std::uint64_t turns;                        // by executors, for the watchdog: grows while they search
   std::uint32_t unlinked_top;                 // a stack of slabs that the collector has not seen yet
   std::uint32_t first_waiting, last_waiting;  // by the collector: slabs in the order of their freeing

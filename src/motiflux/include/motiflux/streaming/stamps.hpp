@@ -9,8 +9,7 @@
 namespace motiflux::streaming {
 
 enum class Stamp : std::uint32_t {
-  kSeen,       // its packet is in the input ring
-  kReceived,   // it is in the updater's memory
+  kSeen,       // the updater has it
   kBegun,      // its batch begins
   kPublished,  // its batch is in the graph
   kIssued,     // it is on the work list
@@ -20,7 +19,7 @@ enum class Stamp : std::uint32_t {
   kAnswered,   // its totals are on their way to the host
   kTold,       // the host is told that it and all before are finished
 };
-inline constexpr std::uint32_t kStamps = 10;
+inline constexpr std::uint32_t kStamps = 9;
 
 struct UpdateStamps {
   std::uint64_t at[kStamps];

@@ -1,7 +1,7 @@
 // The argument of the resident kernel: the graph, plans, the updates under way, and the rings.
 //
-//   input ring    | packet | packet | ...        updates, written by the host
-//   updater       pending[]                      those of the last packets that are not published yet
+//   updates       | line | line | ...            updates, written by the host (receive.hpp)
+//   updater       pending[]                      those that were received and are not published yet
 //   by slot       parts | totals                 of updates under way, slot = moment % slot_count
 //   output ring   | packet | packet | ...        records, written by executors
 //
@@ -41,7 +41,8 @@ struct StreamStatus {
   std::uint64_t beats;      // of the collector
   std::uint64_t turns;      // by the collector: grows while executors search, or memory is put together
   std::uint64_t published;  // by the collector
-  std::uint64_t received;   // by the collector: updates that the updater took from the input ring
+  std::uint64_t received;   // by the collector: updates that the updater took from the host's lines
+  std::uint64_t read;       // by the collector: lines of this update and all before may be written again
   std::uint32_t reason;     // by the collector: why the updater takes no further update, an End
   std::uint32_t unused;
 };
@@ -57,11 +58,12 @@ enum class End : std::uint32_t {
 
 // Of the updater: in shared memory while it runs, in device memory while the kernel is parked.
 struct Pending {
-  std::uint64_t position, released;  // in the input ring: of the updater, and as the host knows it
   std::uint64_t received;
   std::uint32_t count, written;  // updates, and those of them that are published
   std::uint32_t reason;          // an End
   std::uint32_t decision;        // of the first thread, for all
+  std::uint32_t known_kinds;     // whose tables the updater sees
+  std::uint32_t unused;
   std::uint64_t waits_since;     // nanoseconds; 0: it does not wait for more updates
   StepTimes times;               // in units that measure steps
   Update updates[kMostUpdates];
@@ -72,7 +74,8 @@ struct Stream {
   match::ChangingPlans plan;  // `roots`: room for `roots_of_group` for each group
   match::Task task;           // of searches: candidate lists, shared memory, control
   WorkList work;
-  device::Ring input, output;
+  const UpdateLine* updates;  // in the host's memory
+  device::Ring output;
   StreamControl* control;
   StreamStatus* status;
   Pending* pending;
@@ -92,6 +95,8 @@ struct Stream {
   std::uint32_t batch_nanoseconds;  // ... but no longer
   std::uint32_t stamp_count;        // a power of two
   std::uint32_t line_count;         // likewise
+  std::uint32_t update_count;       // likewise, of `updates`
+  std::uint32_t unused;
 
   MOTIFLUX_DEVICE void stamp(std::uint64_t moment, Stamp stamp, std::uint64_t now) const {
     write_stamp(stamps, stamp_count, moment, stamp, now);

@@ -46,6 +46,7 @@ MOTIFLUX_DEVICE bool wait_for_slots(const Team& team, const Stages& stages, Batc
     return last <= batch.first;
   });
   if (goes_on) free_until = batch.first;
+  team.sync();  // all have read it
   return goes_on;
 }
 
