@@ -42,27 +42,34 @@ MOTIFLUX_DEVICE void write_header(std::uint32_t* record, std::uint64_t moment, s
   record[3] = sign;
 }
 
-// Writes the totals of an update whose parts are all done, and clears them; false if the kernel ends. Its
-// roots have `count` plans, the first one of which is plans[begin].
+// Writes the totals of an update whose parts are all done, and clears them; false if the kernel ends, which it
+// does after an overflow. Its roots have `count` plans, the first one of which is plans[begin].
 template <class Lanes>
 MOTIFLUX_DEVICE bool write_totals(const Lanes& lanes, const Stream& stream, std::uint64_t moment,
                                   std::uint32_t begin, std::uint32_t count, std::uint32_t sign) {
   for (std::uint32_t first = 0; first < count; first += Lanes::kLanes) {
     const std::uint32_t root = first + lanes.lane();
     std::uint64_t low = 0, high = 0;
+    std::uint32_t plan = 0;
+    // All that is read is on its way at once.
+    const auto overflow = device::device_wide(stream.task.control->overflow).load(device::Order::kRelaxed);
     if (root < count) {
+      plan = stream.plans[begin + root];
       std::uint64_t* total = stream.plan.totals + std::uint64_t{2} * stream.total_of(moment, root);
       low = device::device_wide(total[0]).load(device::Order::kRelaxed);
       high = device::device_wide(total[1]).load(device::Order::kRelaxed);
       if (low != 0) device::device_wide(total[0]).store(std::uint64_t{0}, device::Order::kRelaxed);
       if (high != 0) device::device_wide(total[1]).store(std::uint64_t{0}, device::Order::kRelaxed);
     }
+    if (lanes.ballot(overflow != 0) != 0) {
+      if (lanes.leads()) end_stream(stream, End::kOverflow);
+      return false;
+    }
     const bool writes = (low | high) != 0;
     const std::uint32_t writing = lanes.ballot(writes);
     const bool is_short = count <= Lanes::kLanes && count_bits(writing) <= kMostInLine;
     if (stream.lines != nullptr && is_short && lanes.ballot(high != 0 || low >> 32 != 0) == 0) {
-      const std::uint32_t plan_and_sign = writes ? stream.plans[begin + root] << 1 | sign : 0;
-      write_line(lanes, stream, moment, writing, plan_and_sign, static_cast<std::uint32_t>(low));
+      write_line(lanes, stream, moment, writing, plan << 1 | sign, static_cast<std::uint32_t>(low));
       continue;
     }
     if (writing == 0) continue;
@@ -71,7 +78,7 @@ MOTIFLUX_DEVICE bool write_totals(const Lanes& lanes, const Stream& stream, std:
     if (writes) {
       std::uint32_t* record = device::payload_of<std::uint32_t>(stream.output, ticket) +
                               count_bits(writing & bits_below(lanes.lane())) * stream.record_words;
-      write_header(record, moment, stream.plans[begin + root], sign);
+      write_header(record, moment, plan, sign);
       record[4] = static_cast<std::uint32_t>(low);
       record[5] = static_cast<std::uint32_t>(low >> 32);
       record[6] = static_cast<std::uint32_t>(high);

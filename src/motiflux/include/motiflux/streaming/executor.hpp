@@ -1,6 +1,7 @@
 // Executors: groups of a resident kernel that search from updates and from parts of them (DCSM 1.5).
 //
 //   work of a group    update   its roots, one for each plan of its kind       the first group
+//                      root     its only root, which the updater has written   likewise
 //                      roots    some of these roots                            given by a group that has them
 //                      walk     some candidates of one level below a root      given likewise
 //
@@ -92,11 +93,6 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
                  .fetch_add(~std::uint32_t{0}, device::Order::kAcqRel);
     if (lanes_.broadcast(left) != 1) return true;
     lanes_.sync();
-    const auto overflow = device::device_wide(this->task_.control->overflow).load(device::Order::kRelaxed);
-    if (lanes_.ballot(lanes_.leads() && overflow != 0) != 0) {
-      if (lanes_.leads()) streaming::end_stream(*stream_, streaming::End::kOverflow);
-      return false;
-    }
     if (!streaming::write_totals(lanes_, *stream_, moment, plans_, count_, sign_)) return false;
     const std::uint64_t answered = streaming::stamp_now();
     lanes_.sync();
@@ -125,6 +121,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     const auto kind = static_cast<streaming::WorkKind>(work.kind);
     const std::uint32_t first = work.first, end = work.end, level = work.level;
     if (kind == streaming::WorkKind::kWalk) read_walk(work);
+    if (kind == streaming::WorkKind::kRoot && lanes_.leads()) stream_->roots[first_root_] = work.root;
     lanes_.sync();
     if (lanes_.leads()) streaming::release_work(list, ticket);
     if (kind == streaming::WorkKind::kWalk) {
@@ -132,8 +129,13 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
       return true;
     }
     place_ = {};
-    if (kind != streaming::WorkKind::kUpdate) return begin_roots<false>(first, end);
-    if (!begin_roots<true>(0, count_)) return false;
+    if (kind == streaming::WorkKind::kRoots) return begin_roots<false>(first, end);
+    if (kind == streaming::WorkKind::kRoot) {
+      place_.arc = first_root_;
+      place_.arc_end = first_root_ + 1;
+    } else if (!begin_roots<true>(0, count_)) {
+      return false;
+    }
     if (lanes_.leads()) {
       stream_->stamp(moment_, streaming::Stamp::kTaken, taken);
       stream_->stamp(moment_, streaming::Stamp::kReady, streaming::stamp_now());
@@ -162,7 +164,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
       const std::uint32_t number = first + lanes_.lane();
       const bool is_there = number < end;
       const std::uint32_t plan = is_there ? stream_->plans[plans_ + number] : 0;
-      const bool searches = is_there && stream_->plan.plans[plan].level_count > kPair;
+      const bool searches = is_there && stream_->plan.plans[plan].level_count > streaming::kPair;
       const UpdateRoot root = root_of(plan, number);  // of lanes without one, too: they know the ends
       const std::uint32_t all = lanes_.ballot(searches);
       if (searches) stream_->roots[first_root_ + roots + count_bits(all & bits_below(lanes_.lane()))] = root;
@@ -187,7 +189,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
       UpdateRoot written = root;
       written.plan = lanes_.broadcast(root.plan, lane);
       written.listed = lanes_.broadcast(root.listed, lane);
-      if (!streaming::write_rows(lanes_, *stream_, written, 1, kPair,
+      if (!streaming::write_rows(lanes_, *stream_, written, 1, streaming::kPair,
                                  [&](std::uint32_t, std::uint32_t level) {
                                    return level == 0 ? written.vertices[0] : written.vertices[1];
                                  }))
@@ -255,7 +257,6 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   }
 
   static constexpr std::uint32_t kChecksOfReport = 64;
-  static constexpr std::uint32_t kPair = 2;  // levels of a plan whose match is the changed edge itself
 
   const streaming::Stream* stream_ = nullptr;
   std::uint64_t moment_ = 0;             // of the update that the group searches for; 0: none

@@ -76,8 +76,10 @@ MOTIFLUX_DEVICE std::uint32_t read_lines(const Lanes& lanes, const Stream& strea
 template <class Lanes>
 MOTIFLUX_DEVICE void receive(const Lanes& lanes, const Stream& stream, Pending& pending) {
   const std::uint64_t first = pending.received + 1;
-  std::uint32_t kinds;
-  const std::uint32_t count = read_lines(lanes, stream, first, pending.updates, kinds);
+  constexpr std::uint32_t kLooks = 4;  // before the updater looks for other things
+  std::uint32_t kinds, count = 0;
+  for (std::uint32_t look = 0; look < kLooks && count == 0; ++look)
+    count = read_lines(lanes, stream, first, pending.updates, kinds);
   const std::uint64_t seen = stamp_now();
   if (stream.batch_updates > 0 && lanes.ballot(lanes.leads() && is_to_wait(stream, pending, count)) != 0)
     return;

@@ -50,9 +50,18 @@ MOTIFLUX_DEVICE std::uint64_t open_update(const Stream& stream, const Update& up
   work.moment = moment;
   work.plans = begin;
   work.count = end - begin;
-  work.root.vertices[0] = update.source;
-  work.root.vertices[1] = update.target;
-  work.root.listed = (update.is_insertion() ? kAppears : 0) << 1;
+  match::UpdateRoot& root = work.root;
+  root.vertices[0] = update.source;
+  root.vertices[1] = update.target;
+  root.listed = (update.is_insertion() ? kAppears : 0) << 1;
+  if (work.count != 1) return ticket;
+  root.plan = stream.plans[begin];
+  if (stream.plan.plans[root.plan].level_count <= kPair) return ticket;
+  work.kind = static_cast<std::uint32_t>(WorkKind::kRoot);
+  root.number = 0;
+  root.moment = moment;
+  root.slot = stream.total_of(moment, 0);
+  root.listed |= stream.listed[root.plan];
   return ticket;
 }
 
@@ -244,6 +253,7 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
     if (pending.written < pending.count && pending.reason == 0) {
       end_step(team, memory.batch, Step::kReceive);
       backoff = device::Backoff(256, 512);
+      if (!write_pending(team, warp, stream, memory, place)) return;
     } else {
       backoff.wait();
     }

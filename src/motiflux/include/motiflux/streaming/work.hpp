@@ -27,7 +27,7 @@
 
 namespace motiflux::streaming {
 
-enum class WorkKind : std::uint32_t { kUpdate, kRoots, kWalk };
+enum class WorkKind : std::uint32_t { kUpdate, kRoot, kRoots, kWalk };
 
 struct Work {
   std::uint32_t state;
@@ -38,7 +38,7 @@ struct Work {
   std::uint32_t level;         // kWalk: the level that is walked
   std::uint32_t unused;
   match::Cursor cursor;  // kWalk; `base` is not valid
-  // kWalk: the root. Else its vertices and its sign are those of the update's roots.
+  // kWalk, kRoot: the root. Else its vertices and its sign are those of the update's roots.
   match::UpdateRoot root;
   std::uint32_t vertices[view::kMaxLevels];  // kWalk: of the levels before
 };
