@@ -13,72 +13,78 @@
 
 namespace motiflux::streaming {
 
-inline constexpr std::uint32_t kMostFew = 8;
+inline constexpr std::uint32_t kMostFew = 32;
 
-// The changes of a batch, one in each of the first lanes of each group.
+// The first updates of some, whose changes are few, and these changes: one in each of the first lanes.
 struct FewChanges {
-  std::uint32_t count;  // in all lanes; 0: they are not few
-  std::uint32_t update;
-  std::uint32_t number;  // of the update's places
+  std::uint32_t updates;  // 0: there are none
+  std::uint32_t count;
+  std::uint32_t update_of;  // as BatchOf::update_of
   std::uint64_t key;
 };
 
-// Called by all lanes of a group, with the same arguments in each group.
+// Called by all lanes of a group.
 template <class Lanes>
 MOTIFLUX_DEVICE FewChanges list_few(const Lanes& lanes, const StreamGraph& graph, const Update* updates,
                                     std::uint32_t count, std::uint32_t most) {
   static_assert(Lanes::kLanes >= kMostFew);
-  FewChanges few{0, 0, 0, 0};
   if (most > kMostFew) most = kMostFew;
-  if (count > most) return few;
+  if (count > most) count = most;
+  FewChanges few{0, 0, 0, 0};
   const std::uint32_t lane = lanes.lane();
-  const std::uint32_t places = lane < count ? detail::places_of(graph, updates[lane]) : 1;
-  const std::uint32_t before = lanes.sums_before(lane < count ? places : 0);
-  const std::uint32_t all = lanes.broadcast(before + places, count - 1);
-  if (all > most || lanes.ballot(places == 0) != 0) return few;
-  for (std::uint32_t next = 1; next < count; ++next)
-    if (lanes.broadcast(before, next) <= lane) few.update = next;
-  const std::uint32_t number = lane - lanes.broadcast(before, few.update);
-  if (lane < all) {
-    const Update update = updates[few.update];
-    const Place place = graph.places[graph.classes[update.of] + number];
-    const std::uint32_t own = place.of_target != 0 ? update.target : update.source;
-    const std::uint32_t other = place.of_target != 0 ? update.source : update.target;
-    few.key = std::uint64_t{place.first_row + own} << 32 | other;
-    few.number = number;
+  const std::uint32_t places = lane < count ? detail::places_of(graph, updates[lane]) : 0;
+  const std::uint32_t before = lanes.sums_before(places);
+  const std::uint32_t unfit = ~lanes.ballot(lane < count && places > 0 && before + places <= most);
+  few.updates = unfit != 0 ? lowest_bit(unfit) : Lanes::kLanes;
+  if (few.updates == 0) return few;
+  few.count = lanes.broadcast(before + places, few.updates - 1);
+  std::uint32_t update = 0, number = lane;
+  for (std::uint32_t next = 1; next < few.updates; ++next) {
+    const std::uint32_t begins = lanes.broadcast(before, next);
+    if (begins <= lane) update = next, number = lane - begins;
   }
+  if (lane < few.count) {
+    const Update own = updates[update];
+    const Place place = graph.places[graph.classes[own.of] + number];
+    const std::uint32_t row = place.first_row + (place.of_target != 0 ? own.target : own.source);
+    few.key = std::uint64_t{row} << 32 | (place.of_target != 0 ? own.source : own.target);
+    few.update_of = update | (number == 0 ? Batch::kFirstPlace : 0);
+  }
+  // Up to the first update that changes a row again.
   bool repeats = false;
-  for (std::uint32_t next = 0; next + 1 < all; ++next) {
+  for (std::uint32_t next = 0; next + 1 < few.count; ++next) {
     const std::uint64_t other = lanes.broadcast(few.key, next);
-    if (lane > next && lane < all && other >> 32 == few.key >> 32) repeats = true;
+    if (lane > next && lane < few.count && other >> 32 == few.key >> 32) repeats = true;
   }
-  few.count = lanes.ballot(repeats) == 0 ? all : 0;
+  const std::uint32_t repeating = lanes.ballot(repeats);
+  if (repeating == 0) return few;
+  few.updates = lanes.broadcast(update, lowest_bit(repeating));
+  few.count = lanes.broadcast(before, few.updates);
   return few;
 }
 
 namespace detail {
 
-// Lists and judges a change, and takes memory for its row, by a group; notes in `failed` what it cannot do.
+// Judges a change, and takes memory for its row, by a group; notes in `failed` what it cannot do.
 template <class Lanes, class Batch, class Kept>
-MOTIFLUX_DEVICE void prepare_row(const Lanes& lanes, const StreamGraph& graph, const Update& update,
-                                 std::uint32_t change, std::uint32_t update_of, std::uint64_t key,
-                                 Batch& batch, Kept& kept) {
-  const std::uint32_t newest = newest_of(graph, static_cast<std::uint32_t>(key >> 32));
-  const bool in_head = has_room_in_head(graph, static_cast<std::uint32_t>(key >> 32));
+MOTIFLUX_DEVICE void prepare_row(const Lanes& lanes, const StreamGraph& graph, const Update* updates,
+                                 std::uint32_t change, Batch& batch, Kept& kept) {
+  const std::uint64_t key = batch.keys[change];
+  const auto row_number = static_cast<std::uint32_t>(key >> 32);
+  const std::uint32_t newest = newest_of(graph, row_number);
+  const bool in_head = has_room_in_head(graph, row_number);
   const std::uint32_t entry =
       newest != kNoBlock ? find_living(lanes, *graph.version(newest), static_cast<std::uint32_t>(key))
                          : kNoEntry;
   if (!lanes.leads()) return;
+  const Update update = updates[batch.update_of[change] & ~Batch::kFirstPlace];
   const bool inserts = update.is_insertion(), lives = entry != kNoEntry, effective = inserts != lives;
-  const bool is_first = (update_of & Batch::kFirstPlace) != 0;
-  batch.keys[change] = key;
-  batch.update_of[change] = update_of;
   batch.states[change] =
       (inserts ? kInserts : 0) | (effective ? kEffective : 0) | (effective && lives ? kEndsOld : 0);
   batch.row_of[change] = batch.inserted[change] = change;
   batch.newest[change] = newest;
   batch.entries[change] = entry;
-  if (is_first) {
+  if ((batch.update_of[change] & Batch::kFirstPlace) != 0) {
     UpdateSlot& slot = graph.stages.slot(batch.moment(change));
     const bool has_effect = effective || (update.inserts & Update::kJudged) != 0;
     const Effect effect = inserts ? Effect::kAppears : Effect::kVanishes;
@@ -86,7 +92,7 @@ MOTIFLUX_DEVICE void prepare_row(const Lanes& lanes, const StreamGraph& graph, c
     slot.effect = static_cast<std::uint32_t>(has_effect ? effect : Effect::kNone);
   }
   WrittenRow& row = batch.written[change];
-  row.row = static_cast<std::uint32_t>(key >> 32);
+  row.row = row_number;
   row.first_change = row.first_inserted = change;
   row.end_change = change + 1;
   plan_row(graph, batch, row);
@@ -138,18 +144,18 @@ MOTIFLUX_DEVICE void copy_row(const Lanes& lanes, const StreamGraph& graph, cons
 // change. Returns the latter, and notes the first one of the update.
 template <class Batch>
 MOTIFLUX_DEVICE std::uint32_t link_cut(const StreamGraph& graph, const Batch& batch, std::uint32_t change) {
-  const WrittenRow& row = batch.written[change];
-  const auto is_next = [&](const WrittenRow& other) {
-    return other.from == row.from && other.old != kNoBlock;  // of an update: no two have the same moment
+  if (batch.written[change].old == kNoBlock) return kNoBlock;
+  const std::uint64_t moment = batch.moment(change);
+  const auto cuts = [&](std::uint32_t other) {
+    return is_renewed(batch.written[other]) && batch.written[other].old != kNoBlock;
   };
-  std::uint32_t next = kNoBlock;
-  bool is_first = row.old != kNoBlock;
-  for (std::uint32_t other = 0; other < batch.changes; ++other) {
-    if (other < change && is_next(batch.written[other])) is_first = false;
-    if (other > change && next == kNoBlock && is_next(batch.written[other])) next = batch.written[other].old;
-  }
-  if (is_first) graph.stages.slot(row.from).cut = row.old;
-  return next;
+  bool is_first = true;
+  for (std::uint32_t other = change; other > 0 && batch.moment(other - 1) == moment; --other)
+    if (cuts(other - 1)) is_first = false;
+  if (is_first) graph.stages.slot(moment).cut = batch.written[change].old;
+  for (std::uint32_t other = change + 1; other < batch.changes && batch.moment(other) == moment; ++other)
+    if (cuts(other)) return batch.written[other].old;
+  return kNoBlock;
 }
 
 // Writes a row that was prepared, by a group.
@@ -175,22 +181,18 @@ MOTIFLUX_DEVICE void write_row(const Lanes& lanes, const StreamGraph& graph, Bat
 
 }  // namespace detail
 
-// Prepares the rows of few changes of updates that begin at batch.first; false if that is not usual: then
-// nothing is changed. The batch has no changes yet, and all threads know.
+// Prepares the rows of a batch of few changes; false if that is not usual: then nothing is changed. The batch
+// has the keys of the changes and their updates, and all threads know. A group of lanes has a row at a time.
 template <class Team, class Lanes, class Batch, class Kept>
 MOTIFLUX_DEVICE bool prepare_few(const Team& team, const Lanes& lanes, const StreamGraph& graph,
-                                 const Update* updates, const FewChanges& few, Batch& batch, Kept& kept) {
+                                 const Update* updates, Batch& batch, Kept& kept) {
   const std::uint32_t groups = team.threads() / Lanes::kLanes;
-  for (std::uint32_t change = team.thread() / Lanes::kLanes; change < few.count; change += groups) {
-    const std::uint32_t update = lanes.broadcast(few.update, change);
-    const bool is_first = lanes.broadcast(few.number, change) == 0;
-    detail::prepare_row(lanes, graph, updates[update], change, update | (is_first ? Batch::kFirstPlace : 0),
-                        lanes.broadcast(few.key, change), batch, kept);
-  }
+  for (std::uint32_t change = team.thread() / Lanes::kLanes; change < batch.changes; change += groups)
+    detail::prepare_row(lanes, graph, updates, change, batch, kept);
   team.sync();
   end_step(team, batch, Step::kReserve);
   if (batch.failed == 0 && batch.too_long == 0) return true;
-  detail::for_each(team, few.count, [&](std::uint32_t i) { detail::give_back(graph, batch.written[i]); });
+  detail::for_each(team, batch.changes, [&](std::uint32_t i) { detail::give_back(graph, batch.written[i]); });
   team.sync();
   return false;
 }

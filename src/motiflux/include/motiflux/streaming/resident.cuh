@@ -125,49 +125,68 @@ struct UpdaterPlace {
   std::uint64_t published, free_until;
 };
 
-// Writes the updates that are pending, whose changes are few. False: they are still to be written. `goes_on`
-// becomes false if the kernel ends.
-template <class Team, class Lanes>
-MOTIFLUX_DEVICE bool write_few_pending(const Team& team, const Lanes& lanes, const Stream& stream,
-                                       UpdaterMemory& memory, UpdaterPlace& place, const FewChanges& few,
-                                       std::uint64_t begun, bool& goes_on) {
+// Writes the first updates that are pending, whose changes are few. False: they are still to be written.
+// `goes_on` becomes false if the kernel ends. `lanes`: a warp; `rows`: of the groups that have a row each.
+template <class Team, class Lanes, class Rows>
+MOTIFLUX_DEVICE bool write_few_pending(const Team& team, const Lanes& lanes, const Rows& rows,
+                                       const Stream& stream, UpdaterMemory& memory, UpdaterPlace& place,
+                                       const FewChanges& few, std::uint64_t begun, bool& goes_on) {
   Pending& pending = memory.pending;
   BatchAnywhere& batch = memory.batch;
-  const std::uint32_t written = pending.written, count = pending.count - written;
-  const std::uint64_t before = place.published;
+  const std::uint32_t written = pending.written;
+  const std::uint64_t before = place.published, last = before + few.updates;
   const Update* updates = pending.updates + written;
-  goes_on = wait_for_slots(team, stream.graph.stages, batch, before + count, place.free_until);
+  goes_on = wait_for_slots(team, stream.graph.stages, batch, last, place.free_until);
   if (!goes_on) return true;
+  if (team.thread() < few.count) {
+    memory.few.keys[team.thread()] = few.key;
+    memory.few.update_of[team.thread()] = few.update_of;
+  }
   if (team.thread() == 0) {
     batch.use(memory.few);
     batch.first = before + 1;
-    batch.updates = count;
+    batch.updates = few.updates;
     batch.changes = batch.rows = few.count;
     batch.failed = batch.too_long = 0;
   }
   team.sync();
   end_step(team, batch, Step::kRoom);
-  if (!prepare_few(team, lanes, stream.graph, updates, few, batch, memory.kept)) return false;
+  if (!prepare_few(team, rows, stream.graph, updates, batch, memory.kept)) return false;
   // The last group, which has no row if there are less than groups, writes the works meanwhile.
   const bool hands_over = team.thread() + Lanes::kLanes >= team.threads();
+  const bool has_update = hands_over && lanes.lane() < few.updates;
   const std::uint64_t moment = before + 1 + lanes.lane();
   std::uint64_t ticket = kNoTicket;
-  if (hands_over && lanes.lane() < count) ticket = open_update(stream, updates[lanes.lane()], moment);
-  write_few(team, lanes, stream.graph, batch);
+  if (has_update) ticket = open_update(stream, updates[lanes.lane()], moment);
+  write_few(team, rows, stream.graph, batch);
   if (hands_over) {
-    if (lanes.leads()) publish(stream.graph.stages, before + count);
+    if (lanes.leads()) publish(stream.graph.stages, last);
     lanes.sync();
-    if (lanes.lane() < count) {
+    if (has_update) {
       stream.stamp(moment, Stamp::kBegun, begun);
       stream.stamp(moment, Stamp::kPublished, stamp_now());
       hand_over(stream, moment, ticket);
     }
   }
-  place.published = before + count;
-  if (team.thread() == 0) pending.written = written + count;
+  place.published = last;
+  if (team.thread() == 0) pending.written = written + few.updates;
   team.sync();
   end_step(team, batch, Step::kIssue);
   return true;
+}
+
+// The same, by warps for rows of a few updates, else by smaller groups.
+template <class Team, class Lanes>
+MOTIFLUX_DEVICE bool try_few_pending(const Team& team, const Lanes& lanes, const Stream& stream,
+                                     UpdaterMemory& memory, UpdaterPlace& place, std::uint64_t begun,
+                                     bool& goes_on) {
+  const Pending& pending = memory.pending;
+  const FewChanges few = list_few(lanes, stream.graph, pending.updates + pending.written,
+                                  pending.count - pending.written, kFewChanges);
+  if (few.updates == 0) return false;
+  if (few.count * Lanes::kLanes <= team.threads())
+    return write_few_pending(team, lanes, lanes, stream, memory, place, few, begun, goes_on);
+  return write_few_pending(team, lanes, lanes::Group<8>(), stream, memory, place, few, begun, goes_on);
 }
 
 // Writes the updates that are pending, as many as a batch takes; false if the kernel ends.
@@ -177,14 +196,8 @@ MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const S
   Pending& pending = memory.pending;
   BatchAnywhere& batch = memory.batch;
   const std::uint64_t begun = stamp_now();
-  if (kWritesFew) {
-    const std::uint32_t left = pending.count - pending.written;
-    const FewChanges few = list_few(lanes, stream.graph, pending.updates + pending.written, left, kFewChanges);
-    if (few.count != 0) {
-      bool goes_on = true;
-      if (write_few_pending(team, lanes, stream, memory, place, few, begun, goes_on)) return goes_on;
-    }
-  }
+  bool goes_on = true;
+  if (kWritesFew && try_few_pending(team, lanes, stream, memory, place, begun, goes_on)) return goes_on;
   const bool fits = fit_batch(lanes, stream.graph, pending.updates + pending.written, 1, kFewChanges) == 1;
   if (team.thread() == 0 && fits) batch.use(memory.few);
   if (team.thread() == 0 && !fits) batch.use(*stream.batch);
