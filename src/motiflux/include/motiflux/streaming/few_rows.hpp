@@ -23,16 +23,35 @@ struct FewChanges {
   std::uint64_t key;
 };
 
+// The places of the kind that updates had before, in the lanes of a group: most updates have the same one. Kinds
+// do not change while the kernel runs.
+struct KnownPlaces {
+  std::uint32_t of = ~std::uint32_t{0};
+  std::uint32_t count = 0;
+  Place place{0, 0};  // with the lane's number
+};
+
+template <class Lanes>
+MOTIFLUX_DEVICE void know_places(const Lanes& lanes, const StreamGraph& graph, std::uint32_t of,
+                                 KnownPlaces& known) {
+  const std::uint32_t begin = graph.classes[of];
+  known.of = of;
+  known.count = graph.classes[of + 1] - begin;
+  if (lanes.lane() < known.count) known.place = graph.places[begin + lanes.lane()];
+}
+
 // Called by all lanes of a group.
 template <class Lanes>
 MOTIFLUX_DEVICE FewChanges list_few(const Lanes& lanes, const StreamGraph& graph, const Update* updates,
-                                    std::uint32_t count, std::uint32_t most) {
+                                    std::uint32_t count, std::uint32_t most, KnownPlaces& known) {
   static_assert(Lanes::kLanes >= kMostFew);
   if (most > kMostFew) most = kMostFew;
   if (count > most) count = most;
   FewChanges few{0, 0, 0, 0};
   const std::uint32_t lane = lanes.lane();
-  const std::uint32_t places = lane < count ? detail::places_of(graph, updates[lane]) : 0;
+  if (updates[0].of != known.of) know_places(lanes, graph, updates[0].of, known);
+  std::uint32_t places = lane < count ? known.count : 0;
+  if (lane < count && updates[lane].of != known.of) places = detail::places_of(graph, updates[lane]);
   const std::uint32_t before = lanes.sums_before(places);
   const std::uint32_t unfit = ~lanes.ballot(lane < count && places > 0 && before + places <= most);
   few.updates = unfit != 0 ? lowest_bit(unfit) : Lanes::kLanes;
@@ -43,9 +62,11 @@ MOTIFLUX_DEVICE FewChanges list_few(const Lanes& lanes, const StreamGraph& graph
     const std::uint32_t begins = lanes.broadcast(before, next);
     if (begins <= lane) update = next, number = lane - begins;
   }
+  const std::uint32_t from = number % Lanes::kLanes;
+  Place place{lanes.broadcast(known.place.first_row, from), lanes.broadcast(known.place.of_target, from)};
   if (lane < few.count) {
     const Update own = updates[update];
-    const Place place = graph.places[graph.classes[own.of] + number];
+    if (own.of != known.of) place = graph.places[graph.classes[own.of] + number];
     const std::uint32_t row = place.first_row + (place.of_target != 0 ? own.target : own.source);
     few.key = std::uint64_t{row} << 32 | (place.of_target != 0 ? own.source : own.target);
     few.update_of = update | (number == 0 ? Batch::kFirstPlace : 0);

@@ -123,6 +123,7 @@ struct UpdaterMemory {
 // The last moment that is published, and one up to which slots of updates are free, in all threads.
 struct UpdaterPlace {
   std::uint64_t published, free_until;
+  KnownPlaces known;
 };
 
 // Writes the first updates that are pending, whose changes are few. False: they are still to be written.
@@ -182,7 +183,7 @@ MOTIFLUX_DEVICE bool try_few_pending(const Team& team, const Lanes& lanes, const
                                      bool& goes_on) {
   const Pending& pending = memory.pending;
   const FewChanges few = list_few(lanes, stream.graph, pending.updates + pending.written,
-                                  pending.count - pending.written, kFewChanges);
+                                  pending.count - pending.written, kFewChanges, place.known);
   if (few.updates == 0) return false;
   if (few.count * Lanes::kLanes <= team.threads())
     return write_few_pending(team, lanes, lanes, stream, memory, place, few, begun, goes_on);
@@ -243,7 +244,7 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
                                       UpdaterMemory& memory) {
   constexpr std::uint32_t kTurnsOfHost = 8;  // between looks at the host's flag
   Pending& pending = memory.pending;
-  UpdaterPlace place{published(stream.graph.stages), 0};
+  UpdaterPlace place{published(stream.graph.stages), 0, {}};
   device::Backoff backoff(256, 512);
   bool parks = false;
   for (std::uint32_t turn = 0;; ++turn) {
