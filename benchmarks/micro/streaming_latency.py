@@ -5,7 +5,7 @@ SECONDS each. They insert edges into a graph of many short rows, the longest one
 delete them again 10,000 updates later. For a triangle alone, and for a triangle and an edge, where each
 update has an answer, it prints
 
-    written    microseconds from an update's arrival to the input ring, p50 and p99
+    written    microseconds from an update's arrival to its line in the host's memory, p50 and p99
     answered   microseconds from its arrival to its answer at the host, p50, p99 and max
     per s      answers per second of the time that all of them took
 

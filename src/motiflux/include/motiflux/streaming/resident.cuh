@@ -129,7 +129,7 @@ struct UpdaterPlace {
 // Writes the first updates that are pending, whose changes are few. False: they are still to be written.
 // `goes_on` becomes false if the kernel ends. `lanes`: a warp; `rows`: of the groups that have a row each.
 template <class Team, class Lanes, class Rows>
-MOTIFLUX_DEVICE bool write_few_pending(const Team& team, const Lanes& lanes, const Rows& rows,
+MOTIFLUX_DEVICE_CALL bool write_few_pending(const Team& team, const Lanes& lanes, const Rows& rows,
                                        const Stream& stream, UpdaterMemory& memory, UpdaterPlace& place,
                                        const FewChanges& few, std::uint64_t begun, bool& goes_on) {
   Pending& pending = memory.pending;
