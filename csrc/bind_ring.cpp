@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -106,13 +107,26 @@ nb::object echo(PyReader& reading, PyWriter& writing, std::uint32_t rounds, doub
 using Due = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 nb::object take_answers(PyReader& reading, const ToldWords& told, const LineWords& lines, OutputRows out,
-                        std::uint64_t finished) {
+                        std::uint64_t finished, double wait_seconds) {
+  constexpr std::chrono::microseconds kBusy{20}, kSleep{10};
+  const Clock::duration wait = duration(wait_seconds, "wait_seconds must be 0 or more");
   PyReader::Use reader(reading);
   check_answers(*reader, told, lines);
   require(out.shape(1) == reader->record_words(), "out must have one column per word of a record");
-  const std::size_t count = ring::take_answers(*reader, {told.data(), told.data() + 1},
-                                               {lines.data(), lines.shape(0)}, finished, out.data(),
-                                               out.shape(0));
+  require(lines.shape(0) == 0 || out.shape(0) >= streaming::kMostInLine, "out must have room for a line");
+  const std::uint64_t before = finished;
+  std::size_t count = 0;
+  {
+    const nb::gil_scoped_release release;
+    const Clock::time_point start = Clock::now();
+    for (;;) {
+      count = ring::take_answers(*reader, {told.data(), told.data() + 1}, {lines.data(), lines.shape(0)},
+                                 finished, out.data(), out.shape(0));
+      const Clock::duration waited = Clock::now() - start;
+      if (count != 0 || finished != before || waited >= wait) break;
+      if (waited > kBusy) std::this_thread::sleep_for(kSleep);
+    }
+  }
   return nb::make_tuple(count, finished);
 }
 
@@ -129,7 +143,8 @@ nb::object pace(PyReader& reading, PyUpdateWriter& writing, const ToldWords& tol
   std::vector<std::uint32_t> kept;
   run_until_stopped([&](const auto& tick) {
     ring::pace(*reader, *writer, {told.data(), told.data() + 1}, {lines.data(), lines.shape(0)},
-               updates.data(), {due.data(), due.shape(0)}, first, paced, keeps ? &kept : nullptr, limit, tick);
+               updates.data(), {due.data(), due.shape(0)}, first, paced, keeps ? &kept : nullptr, limit,
+               tick);
   });
   std::vector<std::uint64_t> times;
   times.reserve(2 * paced.size());
@@ -174,10 +189,10 @@ void bind_ring(nb::module_& module) {
           "__init__",
           [](PyUpdateWriter* self, std::uintptr_t lines, std::size_t count, std::uintptr_t read,
              std::uint64_t moment, nb::object memory) {
-            new (self) PyUpdateWriter(
-                ring::UpdateWriter(reinterpret_cast<streaming::UpdateLine*>(lines), count,
-                                   reinterpret_cast<std::uint64_t*>(read), moment),
-                std::move(memory));
+            new (self)
+                PyUpdateWriter(ring::UpdateWriter(reinterpret_cast<streaming::UpdateLine*>(lines), count,
+                                                  reinterpret_cast<std::uint64_t*>(read), moment),
+                               std::move(memory));
           },
           nb::kw_only(), "lines"_a, "count"_a, "read"_a, "moment"_a, "memory"_a.none() = nb::none())
       .def("try_write", &try_write<PyUpdateWriter>, "records"_a,
@@ -188,6 +203,7 @@ void bind_ring(nb::module_& module) {
              "comes back.");
   module.def(
       "take_answers", &take_answers, "reader"_a, "told"_a, "lines"_a, "out"_a.noconvert(), "finished"_a,
+      "wait_seconds"_a = 0.0,
       "Fill rows of `out` with the answers of a resident kernel that are there; return how many, and the "
       "last update that is finished with all its answers taken, from `finished` on.");
   module.def(

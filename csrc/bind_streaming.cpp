@@ -167,7 +167,8 @@ void bind_streaming(nb::module_& module) {
       .def_prop_ro("sent", &PyStreamUpdates::sent, "How many updates were written.")
       .def("take", &PyStreamUpdates::take, "records"_a, "base"_a,
            "Take answers, records [k, words]; `base`: the moment before the first update's.")
-      .def("exchange", &PyStreamUpdates::exchange, "reader"_a, "writer"_a, "told"_a, "lines"_a, "base"_a, "seconds"_a,
+      .def("exchange", &PyStreamUpdates::exchange, "reader"_a, "writer"_a, "told"_a, "lines"_a, "base"_a,
+           "seconds"_a,
            "Write updates and take answers until all are finished, True, or nothing happens for some time.")
       .def("answers", &PyStreamUpdates::answers, "width"_a,
            "Return totals [roots, 2] and rows [k, width] of what was taken.");

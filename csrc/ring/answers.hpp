@@ -52,7 +52,8 @@ class Lines {
 
   void clear(std::uint64_t moment) const {
     if (empty()) return;
-    for (std::uint64_t& word : line(moment).words) device::system_wide(word).store(0, device::Order::kRelaxed);
+    for (std::uint64_t& word : line(moment).words)
+      device::system_wide(word).store(0, device::Order::kRelaxed);
   }
 
  private:

@@ -24,14 +24,14 @@ struct Paced {
 
 // Writes each update once it is due, and takes answers, whose
 // first two words are the moment of their update. An update is answered by its line or its first record, or
-// when it is finished without any; if answers are `kept`, when it is finished. Calls tick() every kTickPeriod; its false
-// ends the measurement. Throws EchoTimeout if nothing is finished for `limit`.
+// when it is finished without any; if answers are `kept`, when it is finished. Calls tick() every
+// kTickPeriod; its false ends the measurement. Throws EchoTimeout if nothing is finished for `limit`.
 //
 // `due`: nanoseconds after the start, ascending. `first`: the moment of the first update.
 template <class Tick>
-void pace(Reader& reader, UpdateWriter& writer, const Told& told, const Lines& lines, const std::uint32_t* updates,
-          std::span<const std::uint64_t> due, std::uint64_t first, std::span<Paced> paced,
-          std::vector<std::uint32_t>* kept, Clock::duration limit, Tick&& tick) {
+void pace(Reader& reader, UpdateWriter& writer, const Told& told, const Lines& lines,
+          const std::uint32_t* updates, std::span<const std::uint64_t> due, std::uint64_t first,
+          std::span<Paced> paced, std::vector<std::uint32_t>* kept, Clock::duration limit, Tick&& tick) {
   constexpr std::size_t kMostAtOnce = 32, kRecords = 256, kAhead = 64;
   std::vector<std::uint32_t> records(kRecords * reader.record_words());
   std::size_t written = 0, finished = 0;
@@ -52,7 +52,8 @@ void pace(Reader& reader, UpdateWriter& writer, const Told& told, const Lines& l
     if (end > written && writer.try_write(updates + written * writer.record_words(), end - written))
       for (; written < end; ++written) paced[written].written = now - due[written];
     // Lines of updates after the first one that is not finished are looked at, too.
-    for (std::size_t number = finished; kept == nullptr && number < std::min(written, finished + kAhead); ++number)
+    for (std::size_t number = finished; kept == nullptr && number < std::min(written, finished + kAhead);
+         ++number)
       if (paced[number].answered == 0 && lines.has(first + number)) answer(number, since_start());
     std::uint64_t all = first + finished - 1;
     const std::size_t taken = take_answers(reader, told, lines, all, records.data(), kRecords);

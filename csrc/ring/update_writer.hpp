@@ -1,4 +1,5 @@
-// Writes updates to lines of the host's memory, which a resident kernel reads: see motiflux/streaming/receive.hpp.
+// Writes updates to lines of the host's memory, which a resident kernel reads: see
+// motiflux/streaming/receive.hpp.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,8 @@ class UpdateWriter {
       ++written_;
       // Released for the first update of a kind, whose tables were written before.
       for (std::uint64_t& word : lines_[written_ & (count_ - 1)].words)
-        device::system_wide(word).store(streaming::tagged_word(written_, *updates++), device::Order::kRelease);
+        device::system_wide(word).store(streaming::tagged_word(written_, *updates++),
+                                        device::Order::kRelease);
     }
     return true;
   }

@@ -31,7 +31,10 @@ class Answers:
         self.out = np.full((64, WORDS), 77, np.uint32)
 
     def write(self, moment: int, records: Records, words: int | None = None) -> None:
-        values = [len(records), *(value for plan, sign, total in records for value in (2 * plan + sign, total))]
+        values = [
+            len(records),
+            *(value for plan, sign, total in records for value in (2 * plan + sign, total)),
+        ]
         line = self.lines[moment % len(self.lines)]
         for at, value in enumerate(values[:words]):
             line[at] = value << 32 | tag(moment)

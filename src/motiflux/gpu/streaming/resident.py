@@ -287,7 +287,7 @@ class ResidentStream:
             self.start()
 
     def submit(self, updates: NDArray[Any]) -> int:
-        """Write updates to the input ring; return how many there was room for, from the first on.
+        """Write updates to their lines; return how many there was room for, from the first on.
 
         Parameters
         ----------
@@ -335,7 +335,7 @@ class ResidentStream:
         Returns
         -------
         NDArray[np.uint64]
-            Nanoseconds after an update was due at which it was written to the input ring, and answered: by
+            Nanoseconds after an update was due at which it was written to its line, and answered: by
             its first record, or when it was finished without any; with `keeps`, when it was finished.
 
         Raises
@@ -397,7 +397,7 @@ class ResidentStream:
         Parameters
         ----------
         most
-            Maximum number of records.
+            Maximum number of records, at least 3.
         """
         memory = self._loaded()
         before = self._finished
@@ -428,13 +428,9 @@ class ResidentStream:
         memory = self._loaded()
         with self._reading:
             room = memory.room_for(most)
-            last = time.monotonic() + seconds
-            while True:
-                count, finished = _native.take_answers(
-                    memory.reader, memory.told, memory.lines, room, self._finished
-                )
-                if count or finished > self._finished or time.monotonic() >= last:
-                    break
+            count, finished = _native.take_answers(
+                memory.reader, memory.told, memory.lines, room, self._finished, seconds
+            )
             found = room[:count].copy()
         if finished > self._finished:
             self._finish(finished)

@@ -17,7 +17,8 @@ class StreamSettings:
     slot_count
         Maximum number of updates under way, a power of two.
     input_packets, output_packets
-        Capacities of the rings in packets, powers of two; a packet holds up to 32 updates, or records.
+        Capacities of the input and of the ring of answers in packets, powers of two; a packet holds up to 32
+        updates, or records.
     updater_warps
         Warps that write a batch together, 1 to 4.
     multiprocessors

@@ -19,7 +19,7 @@ class StreamProgress:
     Parameters
     ----------
     submitted
-        Written to the input ring.
+        Written to their lines.
     received, published
         Taken from there by the updater; written into the graph by it.
     finished, collected

@@ -1,6 +1,6 @@
-// Lines of the host's memory: an update as the host writes it (receive.hpp), and an answer as an executor does
-// (lines.hpp). Each word has 32 bits of a tag that no other update of the last 2^31 has, so that words need no
-// order among each other.
+// Lines of the host's memory: an update as the host writes it (receive.hpp), and an answer as an executor
+// does (lines.hpp). Each word has 32 bits of a tag that no other update of the last 2^31 has, so that words
+// need no order among each other.
 #pragma once
 
 #include "motiflux/platform.hpp"

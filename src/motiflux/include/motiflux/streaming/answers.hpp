@@ -42,8 +42,8 @@ MOTIFLUX_DEVICE void write_header(std::uint32_t* record, std::uint64_t moment, s
   record[3] = sign;
 }
 
-// Writes the totals of an update whose parts are all done, and clears them; false if the kernel ends, which it
-// does after an overflow. Its roots have `count` plans, the first one of which is plans[begin].
+// Writes the totals of an update whose parts are all done, and clears them; false if the kernel ends, which
+// it does after an overflow. Its roots have `count` plans, the first one of which is plans[begin].
 template <class Lanes>
 MOTIFLUX_DEVICE bool write_totals(const Lanes& lanes, const Stream& stream, std::uint64_t moment,
                                   std::uint32_t begin, std::uint32_t count, std::uint32_t sign) {

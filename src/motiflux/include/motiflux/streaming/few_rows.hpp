@@ -1,6 +1,6 @@
-// Batches of few changes, each of a row of its own: most batches of a stream that is not at its limit. A group
-// of lanes has a row from its change to its place in the graph, so nothing is sorted, and the team waits for
-// all its threads twice: whether there is memory for all rows, and before the batch is published.
+// Batches of few changes, each of a row of its own: most batches of a stream that is not at its limit. A
+// group of lanes has a row from its change to its place in the graph, so nothing is sorted, and the team
+// waits for all its threads twice: whether there is memory for all rows, and before the batch is published.
 //
 // What is unusual is left to write_batch: a row that is changed twice, an update without rows, a deletion
 // that makes a new version, short memory.
@@ -23,8 +23,8 @@ struct FewChanges {
   std::uint64_t key;
 };
 
-// The places of the kind that updates had before, in the lanes of a group: most updates have the same one. Kinds
-// do not change while the kernel runs.
+// The places of the kind that updates had before, in the lanes of a group: most updates have the same one.
+// Kinds do not change while the kernel runs.
 struct KnownPlaces {
   std::uint32_t of = ~std::uint32_t{0};
   std::uint32_t count = 0;

@@ -84,8 +84,8 @@ struct KeptBlocks {
     }
   }
 
-  // Takes what is missing, if there is some: a few blocks that were given back, and if less than half is there
-  // then, new ones, which come at once. Called by all lanes of a group while no other thread takes.
+  // Takes what is missing, if there is some: a few blocks that were given back, and if less than half is
+  // there then, new ones, which come at once. Called by all lanes of a group while no other thread takes.
   template <class Lanes>
   MOTIFLUX_DEVICE void fill(const Lanes& lanes, const Pool& pool) {
     if (lanes.leads()) count_in_use(pool);

@@ -1,5 +1,5 @@
-// Updates from the host's memory. Each is a line whose words tell by themselves that they are there, so that a
-// look, which takes about a microsecond, brings the updates with it.
+// Updates from the host's memory. Each is a line whose words tell by themselves that they are there, so that
+// a look, which takes about a microsecond, brings the updates with it.
 //
 //   updates[moment % update_count]   | tag, source | tag, target | tag, kind | tag, insertion, judged |
 //

@@ -34,8 +34,8 @@ MOTIFLUX_DEVICE bool is_asked(std::uint32_t& flag) {
 // Instead of the ticket of a work: the update is done when it is published.
 inline constexpr std::uint64_t kNoSearch = kNoTicket - 1;
 
-// Writes the work of an update, which is to be handed over; returns its ticket, or kNoSearch if it concerns no
-// plan or has no effect. kNoTicket: the kernel ends.
+// Writes the work of an update, which is to be handed over; returns its ticket, or kNoSearch if it concerns
+// no plan or has no effect. kNoTicket: the kernel ends.
 MOTIFLUX_DEVICE std::uint64_t open_update(const Stream& stream, const Update& update, std::uint64_t moment) {
   const Stages& stages = stream.graph.stages;
   const std::uint32_t begin = stream.first_plan(update.of), end = stream.end_plan(update.of);
@@ -130,8 +130,8 @@ struct UpdaterPlace {
 // `goes_on` becomes false if the kernel ends. `lanes`: a warp; `rows`: of the groups that have a row each.
 template <class Team, class Lanes, class Rows>
 MOTIFLUX_DEVICE_CALL bool write_few_pending(const Team& team, const Lanes& lanes, const Rows& rows,
-                                       const Stream& stream, UpdaterMemory& memory, UpdaterPlace& place,
-                                       const FewChanges& few, std::uint64_t begun, bool& goes_on) {
+                                            const Stream& stream, UpdaterMemory& memory, UpdaterPlace& place,
+                                            const FewChanges& few, std::uint64_t begun, bool& goes_on) {
   Pending& pending = memory.pending;
   BatchAnywhere& batch = memory.batch;
   const std::uint32_t written = pending.written;
@@ -301,8 +301,8 @@ MOTIFLUX_DEVICE void tell_finished(const Stream& stream) {
   device::system_wide(stream.status->finished).store(finished, device::Order::kRelease);
 }
 
-// Tells the host which lines of updates it may write again: those that are published are read. `told`: what it
-// knows. Called by one lane.
+// Tells the host which lines of updates it may write again: those that are published are read. `told`: what
+// it knows. Called by one lane.
 MOTIFLUX_DEVICE void tell_read(const Stream& stream, std::uint64_t& told) {
   const std::uint64_t now = published(stream.graph.stages);
   if (now == told) return;

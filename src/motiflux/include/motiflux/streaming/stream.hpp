@@ -66,8 +66,8 @@ struct Pending {
   std::uint32_t decision;        // of the first thread, for all
   std::uint32_t known_kinds;     // whose tables the updater sees
   std::uint32_t unused;
-  std::uint64_t waits_since;     // nanoseconds; 0: it does not wait for more updates
-  StepTimes times;               // in units that measure steps
+  std::uint64_t waits_since;  // nanoseconds; 0: it does not wait for more updates
+  StepTimes times;            // in units that measure steps
   Update updates[kMostUpdates];
 };
 
