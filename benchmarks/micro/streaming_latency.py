@@ -22,6 +22,7 @@ import argparse
 import json
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ def stages(stamps: Any, times: Any, due: Any) -> dict[str, dict[str, float]]:
     for first in range(0, len(ahead), NEIGHBOURS):
         ahead[first : first + NEIGHBOURS] -= ahead[first : first + NEIGHBOURS].min()
     found = {"seen": ahead}
-    for before, name in zip(STAMPS[:-1], STAMPS[1:], strict=True):
+    for before, name in pairwise(STAMPS):
         found[name] = at[name] - at[before]
     found["device"] = at["answered"] - at["seen"]
     found["outside"] = answered - written - found["device"]
