@@ -72,15 +72,55 @@ MOTIFLUX_DEVICE std::uint32_t read_lines(const Lanes& lanes, const Stream& strea
   return count;
 }
 
+// Updates that were read while a batch was written, and are not received yet: the next ones.
+struct Ahead {
+  std::uint32_t count;
+  std::uint32_t kinds;  // as of read_lines
+  std::uint64_t seen;
+  Update updates[kMostUpdates];
+};
+
+// Reads the next updates, by a group that has nothing else to do. An updater that waits for more does not.
+template <class Lanes>
+MOTIFLUX_DEVICE void look_ahead(const Lanes& lanes, const Stream& stream, const Pending& pending,
+                                Ahead& ahead) {
+  if (stream.batch_updates > 0) return;
+  std::uint32_t kinds;
+  const std::uint32_t count = read_lines(lanes, stream, pending.received + 1, ahead.updates, kinds);
+  if (!lanes.leads()) return;
+  ahead.count = count;
+  ahead.kinds = kinds;
+  ahead.seen = stamp_now();
+}
+
+// The next updates in `updates`, those that were read ahead or those that a few looks find.
+template <class Lanes>
+MOTIFLUX_DEVICE std::uint32_t next_updates(const Lanes& lanes, const Stream& stream, std::uint64_t first,
+                                           Ahead& ahead, Update* updates, std::uint32_t& kinds,
+                                           std::uint64_t& seen) {
+  constexpr std::uint32_t kLooks = 4;  // before the updater looks for other things
+  std::uint32_t count = ahead.count;
+  if (count > 0) {
+    kinds = ahead.kinds;
+    seen = ahead.seen;
+    for (std::uint32_t i = lanes.lane(); i < count; i += Lanes::kLanes) updates[i] = ahead.updates[i];
+    lanes.sync();  // all have read the count
+    if (lanes.leads()) ahead.count = 0;
+    return count;
+  }
+  for (std::uint32_t look = 0; look < kLooks && count == 0; ++look)
+    count = read_lines(lanes, stream, first, updates, kinds);
+  seen = stamp_now();
+  return count;
+}
+
 // Receives the next updates into `pending`, by a group of lanes. All updates that were there are published.
 template <class Lanes>
-MOTIFLUX_DEVICE void receive(const Lanes& lanes, const Stream& stream, Pending& pending) {
+MOTIFLUX_DEVICE void receive(const Lanes& lanes, const Stream& stream, Pending& pending, Ahead& ahead) {
   const std::uint64_t first = pending.received + 1;
-  constexpr std::uint32_t kLooks = 4;  // before the updater looks for other things
-  std::uint32_t kinds, count = 0;
-  for (std::uint32_t look = 0; look < kLooks && count == 0; ++look)
-    count = read_lines(lanes, stream, first, pending.updates, kinds);
-  const std::uint64_t seen = stamp_now();
+  std::uint32_t kinds = 0;
+  std::uint64_t seen = 0;
+  const std::uint32_t count = next_updates(lanes, stream, first, ahead, pending.updates, kinds, seen);
   if (stream.batch_updates > 0 && lanes.ballot(lanes.leads() && is_to_wait(stream, pending, count)) != 0)
     return;
   for (std::uint32_t number = lanes.lane(); number < count; number += Lanes::kLanes)

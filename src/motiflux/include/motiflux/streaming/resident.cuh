@@ -115,6 +115,7 @@ inline constexpr std::uint32_t kFewChanges = 64;
 // Of the updater, in shared memory.
 struct UpdaterMemory {
   Pending pending;
+  Ahead ahead;
   KeptBlocks kept;
   BatchAnywhere batch;
   BatchOf<kFewChanges> few;  // the memory of most batches
@@ -152,9 +153,12 @@ MOTIFLUX_DEVICE_CALL bool write_few_pending(const Team& team, const Lanes& lanes
   }
   team.sync();
   end_step(team, batch, Step::kRoom);
-  if (!prepare_few(team, rows, stream.graph, updates, batch, memory.kept)) return false;
-  // The last group, which has no row if there are less than groups, writes the works meanwhile.
+  // The last group, which has no row if there are less than groups, looks for the next updates meanwhile, and
+  // then writes the works.
   const bool hands_over = team.thread() + Lanes::kLanes >= team.threads();
+  const bool is_idle = hands_over && Rows::kLanes * few.count <= team.threads() - Lanes::kLanes;
+  if (is_idle && written + few.updates == pending.count) look_ahead(lanes, stream, pending, memory.ahead);
+  if (!prepare_few(team, rows, stream.graph, updates, batch, memory.kept)) return false;
   const bool has_update = hands_over && lanes.lane() < few.updates;
   const std::uint64_t moment = before + 1 + lanes.lane();
   std::uint64_t ticket = kNoTicket;
@@ -262,7 +266,7 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
     end_step(team, memory.batch, Step::kWait);
     // The last group fills up what is kept, the first one looks for updates.
     if (team.thread() + Lanes::kLanes >= team.threads()) memory.kept.fill(warp, stream.graph.pool);
-    if (next == Next::kReceive && team.thread() < Lanes::kLanes) receive(warp, stream, pending);
+    if (next == Next::kReceive && team.thread() < Lanes::kLanes) receive(warp, stream, pending, memory.ahead);
     team.sync();
     if (pending.written < pending.count && pending.reason == 0) {
       end_step(team, memory.batch, Step::kReceive);
@@ -281,6 +285,7 @@ MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
   if (team.thread() == 0) {
     memory.kept.clear();
     memory.pending.reason = 0;
+    memory.ahead.count = 0;
     memory.batch.times = &memory.pending.times;
   }
   team.sync();

@@ -32,7 +32,7 @@ struct StepTimes {
   MOTIFLUX_DEVICE void end(Step step) {
     const auto now = static_cast<std::uint64_t>(clock64());
     if (last != 0) cycles[static_cast<std::uint32_t>(step)] += now - last;
-    if (step == Step::kPublish) ++batches;
+    if (step == Step::kIssue) ++batches;
     last = now;
   }
 #endif
