@@ -77,6 +77,8 @@ class StreamedRuns:
         Those of the last edge, as seen from its source and its target.
     counters
         Of the stream, after the last run.
+    stamps
+        Times of the updates of the last run, where stages measure.
     """
 
     settings: StreamSettings
@@ -87,6 +89,7 @@ class StreamedRuns:
     answered: int = 0
     classes: tuple[int, int] = 0, 0
     counters: dict[str, int] = field(default_factory=dict)
+    stamps: Any = None
     _versions: tuple[int, int] | None = None
     _table: PlanTable | None = None
 
@@ -164,6 +167,8 @@ class StreamedRuns:
         stream.park()
         self.counters = dict(stream.counters())
         assert self.counters["violated"] == 0
+        if self.settings.measures:
+            self.stamps = stream.stamps(range(first + 1, stream.moment + 1))
         given = listed if table.lists_any else None
         if not run.one_change:
             return totals, None, given

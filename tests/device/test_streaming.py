@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.codegen.streaming import STAMPS
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.streaming import ResidentStream, StreamSettings
 from tests.device.scheduled import scheduled
@@ -182,6 +183,7 @@ def check_random(gpu: Device, seed: int, policy: str = "random") -> StreamedRuns
         settings={
             "updater_warps": int(random.integers(1, 5)),
             "preset": str(random.choice(["flush", "paper"])),
+            "without": frozenset(["lines"] if random.random() < 0.3 else []),
         },
     )
 
@@ -204,6 +206,25 @@ def test_updates_are_answered_one_by_one(gpu: Device, policy: str) -> None:
 def test_updates_are_answered_under_many_schedules(gpu: Device, part: int) -> None:
     for seed in range(500 * part + 1000, 500 * part + 1500):
         check_random(gpu, seed)
+
+
+@pytest.mark.turns(8, "emulated")
+def test_answers_are_the_same_without_shortcuts(gpu: Device) -> None:
+    for seed in range(6):
+        without = frozenset({"few", "lines"} if seed % 2 else {"few"})
+        check(gpu, seed, patterns=["triangle", "edge"], count=60, settings={"without": without})
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("warps", [1, 2, 4])
+def test_times_of_updates_go_on_from_stage_to_stage(gpu: Device, warps: int) -> None:
+    runs = check(gpu, 1, parts=1, count=40, settings={"measures": True, "updater_warps": warps})
+    assert runs.answered > 10
+    stamps = runs.stamps[runs.stamps[:, STAMPS.index("searched")] > 0]  # of updates that were searched
+    assert len(stamps) == runs.answered
+    in_order = stamps[:, [STAMPS.index(name) for name in ("seen", "begun", "published", "taken", "searched")]]
+    assert (np.diff(in_order.astype(np.int64), axis=1) >= 0).all()
+    assert (stamps > 0).all()
 
 
 @pytest.mark.turns(4, "emulated")
