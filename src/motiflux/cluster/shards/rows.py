@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.cluster.shards.layout import Ids, Layout
 
+_BYTES_OF_ROW = 44
+"""Bytes of a cached row beside its entries."""
 _LEAST_PIECE = 1 << 10
 """Least entries of a piece."""
 
@@ -161,22 +163,33 @@ def _indices(begins: Ids, lengths: Ids) -> Ids:
 
 
 class RowCache:
-    """Rows that were fetched within a cut, up to a number of entries: once it is full, it starts anew."""
+    """Rows that were fetched within a cut, up to a number of bytes: once it is full, it starts anew.
 
-    def __init__(self, layout: Layout, entries: int) -> None:
-        self._neighbors = np.empty(max(0, min(entries, layout.entries)), np.uint32)
-        self._kinds = None if layout.kind_type is None else np.empty(len(self._neighbors), layout.kind_type)
+    Parameters
+    ----------
+    nbytes
+        Two thirds are for entries, the rest for the index of rows.
+    """
+
+    def __init__(self, layout: Layout, nbytes: int) -> None:
+        each = 4 + (0 if layout.kind_type is None else layout.kind_type.itemsize)
+        entries = max(0, min(2 * nbytes // (3 * each), layout.entries))
+        self._most_rows = nbytes // (3 * _BYTES_OF_ROW)
+        self._neighbors = np.empty(entries, np.uint32)
+        self._kinds = None if layout.kind_type is None else np.empty(entries, layout.kind_type)
         self._clear()
 
     def _clear(self) -> None:
-        self._filled = 0
+        self._filled = self._rows = 0
         self._labels = np.empty(0, np.uint32)
         self._ids: Ids = np.empty(0, np.int64)
         self._places: Ids = np.empty((4, 0), np.int64)
         """For each row: where it begins and ends, and the bounds of the cut."""
+        self._added: list[tuple[Ids, NDArray[np.uint32], Ids]] = []
 
     def holds(self, ids: Ids, cut: Cut) -> NDArray[np.bool_]:
         """Return which rows it has within a cut."""
+        self._sort()
         if not len(self._ids):
             return np.zeros(len(ids), np.bool_)
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
@@ -194,22 +207,32 @@ class RowCache:
     def add(self, piece: Piece, cut: Cut) -> None:
         """Keep rows, in the place of those with a narrower cut."""
         size = len(piece.neighbors)
-        if size > len(self._neighbors):
+        if size > len(self._neighbors) or len(piece.ids) > self._most_rows:
             return
-        if self._filled + size > len(self._neighbors):
+        if self._filled + size > len(self._neighbors) or self._rows + len(piece.ids) > self._most_rows:
             self._clear()
+        self._rows += len(piece.ids)
         ends = self._filled + np.cumsum(piece.lengths)
         self._neighbors[self._filled : self._filled + size] = piece.neighbors
         if self._kinds is not None:
             self._kinds[self._filled : self._filled + size] = piece.kinds
         self._filled += size
         places = np.stack([ends - piece.lengths, ends, *cut.bounds(piece.ids)])
-        old = ~np.isin(self._ids, piece.ids, assume_unique=True)
-        ids = np.concatenate([self._ids[old], piece.ids])
-        order = np.argsort(ids, kind="stable")
-        self._ids = ids[order]
-        self._places = np.concatenate([self._places[:, old], places], axis=1)[:, order]
-        self._labels = np.concatenate([self._labels[old], piece.labels])[order]
+        self._added.append((piece.ids, piece.labels, places))
+
+    def _sort(self) -> None:
+        """Sort rows that were added since the last time in among the others."""
+        if not self._added:
+            return
+        ids, labels, places = zip(*self._added, strict=True)
+        self._added.clear()
+        every = np.concatenate([self._ids, *ids])
+        order = np.argsort(every, kind="stable")
+        last = np.concatenate([every[order][1:] != every[order][:-1], [True]])  # those added last
+        order = order[last]
+        self._ids = every[order]
+        self._labels = np.concatenate([self._labels, *labels])[order]
+        self._places = np.concatenate([self._places, *places], axis=1)[:, order]
 
 
 class Rows:
@@ -244,8 +267,7 @@ class Rows:
         self._shards, self._near = shards, np.array(near, np.bool_)
         self._hot = hot
         each = 4 + (0 if layout.kind_type is None else layout.kind_type.itemsize)
-        cached = 0 if all(near) else 3 * memory // (4 * each)
-        self._cache = RowCache(layout, cached)
+        self._cache = RowCache(layout, 0 if all(near) else 3 * memory // 4)
         # Of an entry of a piece there are its neighbour, its position, and some masks.
         self._most = max(_LEAST_PIECE, memory // (4 * (each + 60)))
         # All shards are asked at a time.
