@@ -11,6 +11,7 @@ import pytest
 import motiflux as mf
 from motiflux.cluster.shards import search, sharded
 from tests.inline_ray import InlineRay, replace_ray
+from tests.unit.cli_run import motiflux, only_json
 from tests.unit.test_sharded_search import DIRECTED, PATTERNS
 
 
@@ -185,3 +186,22 @@ def test_a_damaged_shard_is_an_error_that_names_the_file(ray: InlineRay, tmp_pat
         first.write_bytes(second.read_bytes())
         with pytest.raises(mf.FormatError, match=r"shard-00000.*found rows from vertex"):
             cluster.open_sharded(tmp_path / "g")
+
+
+def test_the_command_line_shards_and_counts(ray: InlineRay, tmp_path: Path) -> None:
+    paths, vertices, graph = write_files(tmp_path, 6, directed=True, suffix=".csv")
+    columns = ["--src", "from", "--dst", "to", "--label", "kind", "--vertices", str(vertices)]
+    made = only_json(
+        motiflux(
+            *("shard", *paths, "-o", tmp_path / "g", *columns),
+            *("--directed", "--cluster", "local", "--memory", "100kB", "--json"),
+        )
+    )
+    assert (made["vertices"], made["edges"], made["directed"]) == (30, graph.num_edges, True)
+    patterns = ["(a:x)-->(b)-->(c)-->(a)", "(a)-[:1]->(b)<--(c)"]
+    found = only_json(
+        motiflux("count", tmp_path / "g", *patterns, "--cluster", "local", "--memory", "100kB", "--json")
+    )
+    assert [one["count"] for one in found["counts"]] == mf.count(graph, patterns)
+    said = motiflux("count", tmp_path / "g", patterns[0])
+    assert (said.exit_code, "expected --cluster beside it" in said.stderr) == (2, True)
