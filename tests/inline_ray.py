@@ -135,6 +135,10 @@ class InlineRay(types.ModuleType):
         self._values[reference] = pickle.dumps(value)
         return reference
 
+    def lose_objects(self) -> None:
+        """Lose all objects that were put, and results that nobody has taken."""
+        self._values.clear()
+
     def kill(self, actor: Actor) -> None:
         del _ACTORS[actor.number]
 
@@ -145,6 +149,8 @@ class InlineRay(types.ModuleType):
         if isinstance(reference, list):
             return [self.get(one) for one in reference]
         self._run(reference)
+        if reference not in self._values:
+            raise ObjectLostError(f"{reference} was lost")
         value = self._values[reference]
         if isinstance(value, Exception):
             raise value

@@ -117,6 +117,24 @@ def test_a_graph_whose_object_was_lost_is_shared_again(ray: InlineRay) -> None:
         assert cluster.count(graph, PATTERNS[0]) == mf.count(graph, PATTERNS[0])
 
 
+@pytest.mark.parametrize("tables", ["on", "off"])
+def test_a_plan_whose_object_was_lost_is_shared_again(ray: InlineRay, tables: str) -> None:
+    graph = graph_of(2)
+    losses = 0
+
+    def lose() -> None:
+        nonlocal losses
+        losses += 1
+        if losses == 1:
+            ray.lose_objects()
+
+    ray.before = lose
+    with mf.Cluster() as cluster:
+        found = cluster.count(graph, PATTERNS[2], tuning={"tables": tables})
+    assert found == mf.count(graph, PATTERNS[2])
+    assert losses > 1
+
+
 def test_a_limit_ends_the_count_and_cancels_tasks(ray: InlineRay) -> None:
     graph = graph_of(3)
     with mf.Cluster() as cluster:

@@ -134,10 +134,11 @@ class ClusterEngine(CpuEngine):
     def _count_whole(
         self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline
     ) -> Outcome:
-        job = self._workers.job(graph, (physical, plain(request)))
+        content = (physical, plain(request))
+        job = self._workers.job(graph, content)
         name = f"count {self._workers.pattern}"
         outcome: Outcome | None = self._workers.whole(
-            name, count_whole, job, deadline, graph=graph, late=Outcome(0, False)
+            name, count_whole, job, deadline, graph=graph, content=content, late=Outcome(0, False)
         )
         assert outcome is not None
         return replace(outcome, ran=None)

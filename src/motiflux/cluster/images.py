@@ -50,8 +50,9 @@ class ClusterImageCounter(HostImageCounter):
     ) -> tuple[list[Any], bool]:
         workers = self._workers
         name = f"count_per_vertex {workers.pattern}"
-        job = workers.job(graph, (list(plans), plain(request)))
-        found = workers.whole(name, images_whole, job, deadline, graph=graph)
+        content = (list(plans), plain(request))
+        job = workers.job(graph, content)
+        found = workers.whole(name, images_whole, job, deadline, graph=graph, content=content)
         if found is None:
             nothing = count_all_images(graph, plans, request, Deadline.after(0.0))
             return nothing[0], False

@@ -116,12 +116,14 @@ class Workers:
         deadline: Deadline,
         *,
         graph: Graph,
+        content: Any = None,
         late: T | None = None,
         arguments: tuple[Any, ...] | None = None,
     ) -> Any:
         """Return the value of a task on the largest node, or `late` if time was up.
 
-        Its arguments are the job, a number of threads and the seconds left, unless others are given.
+        Its arguments are the job, a number of threads and the seconds left, unless others are given. If an
+        object is lost, the graph and the content of the job are shared again.
         """
         ray = self.connection.ray
         cpus = self.node_cpus
@@ -141,12 +143,8 @@ class Workers:
                         f"{name}: a task was lost {_MOST_TRIES} times, last: {error}"
                     ) from error
                 if is_lost_object(error, ray):
-                    again = self._graphs.put_again(graph)
-                    job = (
-                        again
-                        if isinstance(job, SharedGraph)
-                        else Job(job.token + "+", again, job.content, job.units)
-                    )
+                    shared = isinstance(job, SharedGraph)
+                    job = self._graphs.put_again(graph) if shared else self.job(graph, content, again=True)
                 continue
             finally:
                 with suppress(Exception):
