@@ -85,3 +85,16 @@ def test_those_of_edges_need_a_copy_of_the_edge_in_a_choice(
 def key(case: ComparedCase, ends: tuple[int, int], label: Any) -> tuple[Any, ...]:
     """Return what tells an edge from others."""
     return (*(ends if case.directed else sorted(ends)), label)
+
+
+def test_induced_edges_of_either_direction_are_witnesses_beside_one_back() -> None:
+    graph = mf.Graph.from_edges([(3, 1), (1, 4), (1, 3)], directed=True, edge_attributes={"time": [9, 0, 0]})
+    pattern = "(a)-[x]->(b), (a)-->(c), (a)-[z]-(b) WHERE x.time < id(a)"
+    found = mf.count_per_edge(graph, pattern, semantics="induced")
+    edges = list(zip(graph.to_edges().src.tolist(), graph.to_edges().dst.tolist(), strict=True))
+    assert mf.count(graph, pattern, semantics="induced") == 1
+    assert dict(zip(edges, found.counts.tolist(), strict=True)) == {
+        (3, 1): [0, 0, 1],
+        (1, 4): [0, 1, 0],
+        (1, 3): [1, 0, 1],
+    }

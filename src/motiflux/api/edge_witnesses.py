@@ -21,6 +21,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.images import CountedImages, ImageCounter
 from motiflux.request.request import Request
 from motiflux.result.arc_counts import at_edges, edge_labels
+from motiflux.types import Semantics
 
 
 def counts_at_witnesses(
@@ -39,6 +40,9 @@ def counts_at_witnesses(
     TimeoutError
         Time was up before a plan was made.
     """
+    if request.semantics is Semantics.INDUCED:  # of the pattern, not of one with fewer directions
+        pattern = pattern.induced(directed=graph.directed)
+        request = replace(request, semantics=Semantics.ISOMORPHISM)
     counts: NDArray[Any] = np.zeros(graph.num_edges, np.int64)
     made = None
     for code, edge in _alone(graph, pattern.edges[place]):
