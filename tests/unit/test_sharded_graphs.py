@@ -88,6 +88,18 @@ def test_counts_are_those_of_a_graph_read_from_the_same_files(
     assert not (tmp_path / "g" / "_building").exists()
 
 
+def test_files_without_rows_have_no_labels(ray: InlineRay, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("from,to,kind\n1,2,pays\n2,3,owns\n")
+    (tmp_path / "b.csv").write_text("from,to,kind\n")
+    (tmp_path / "v.csv").write_text("id,label\n1,x\n2,y\n3,x\n")
+    (tmp_path / "w.csv").write_text("id,label\n")
+    edges, tables = ([tmp_path / f"{name}.csv" for name in names] for names in ("ab", "vw"))
+    with mf.Cluster() as cluster:
+        made = cluster.shard(edges, tmp_path / "g", directed=True, vertices=tables, **COLUMNS)
+        assert (made.num_vertices, made.num_edges) == (3, 2)
+        assert cluster.count(made, ["(a:x)-[:pays]->(b:y)-[:owns]->(c)", "(a:y)-[:pays]->(b)"]) == [1, 0]
+
+
 def test_npz_files_are_sharded(ray: InlineRay, tmp_path: Path) -> None:
     graph = mf.generate.rmat(scale=6, edges=600, seed=3, directed=False)
     edges = graph.to_edges()

@@ -42,7 +42,7 @@ class Scattered:
     Parameters
     ----------
     vertex_labels, edge_labels
-        The labels that occur in it; the vertices have none if it is empty.
+        The labels that occur in it: none if it has no vertices, or no edges.
     copies
         Number of edges with multiplicity.
     """
@@ -132,7 +132,7 @@ def scatter(
         path,
         graph.directed,
         () if named == (0,) else named,
-        table,
+        table if len(ends[0]) else (),
         graph.self_loops_dropped,
         graph.num_edge_copies,
     )
@@ -151,7 +151,7 @@ def _scatter_vertices(
         codes = np.full(len(found.ids), _NO_LABEL if found.labels is None else 0, np.uint32)
     empty = {name: np.empty(0, kind) for name, kind in _HALVES.items()}
     _write(number, folder, partitions, empty, found.ids.astype(np.int64), codes)
-    named = () if found.labels is None else table.values
+    named = () if found.labels is None or not len(found.ids) else table.values
     return Scattered(path, False, named, (), 0, 0)
 
 
