@@ -237,6 +237,24 @@ def test_rows_of_queries_and_beside_negated_edges_of_several_kinds_are_equally_l
     assert again.to_arrow().equals(once.to_arrow())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(a)-->(b), NOT (b)-[:p]->(a), NOT (a)-[:p]-(b)",
+        "(a)-->(b)-->(c)-->(d), NOT (b)-[:p]-(d), NOT (d)-[:p]->(b)",
+        "(a)-->(b)-->(c), NOT (a)-[:p]-(c), NOT (c)-[:p]->(a)",
+        "(a)-->(b)-->(c), NOT (c)-[:p]-(b), NOT (b)-[:p]->(c), NOT (a)-[:p]-(b), NOT (a)-[:p]->(b)",
+    ],
+)
+def test_negated_edges_with_and_without_a_direction_may_join_the_same_vertices(text: str) -> None:
+    graph = labelled()
+    expected = set(rows_of(mf.match(graph, text, device="cpu")))
+    found = mf.sample(graph, text, 30 * len(expected), seed=1)
+    assert set(rows_of(found)) == expected
+    estimate = mf.estimate(graph, text, samples=20_000, seed=1)
+    assert abs(estimate.value - len(expected)) < 0.1 * len(expected)
+
+
 def test_occurrences_of_a_query_are_equally_likely_whatever_their_automorphisms() -> None:
     # A triangle has six embeddings, the path of two edges two: each occurrence comes as often.
     graph = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 6), (6, 3)])

@@ -69,12 +69,12 @@ def sample_graph(
 
 
 def apart_of(step: StepShape, args: StepArgs) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the levels whose vertex must have no arc of the plan's kind to a candidate, and from it."""
+    """Return the levels whose vertex must have no arc of the plan's kind to a candidate, or from it, once."""
     if not args.apart:
         return step.not_out, step.not_in
-    return tuple(level for level, key in args.apart if key.direction is not Direction.IN), tuple(
-        level for level, key in args.apart if key.direction is not Direction.OUT
-    )
+    not_out = {level for level, key in args.apart if key.direction is not Direction.IN}
+    not_in = {level for level, key in args.apart if key.direction is not Direction.OUT}
+    return tuple(sorted(not_out)), tuple(sorted(not_in))
 
 
 def kinds_apart(plan: Plan) -> set[AdjacencyKey]:
