@@ -225,10 +225,11 @@ def test_a_count_that_a_kill_ended_is_made_at_the_next_start(
         ({"pattern": "(a)-->(b"}, "it cannot be watched: "),
         ({"pattern": "(a)-[x WHERE x.amount > 5]->(b)"}, "it cannot be watched: attributes: expected true"),
         ({"monitor": "gone"}, "there is no monitor 'gone' any more"),
+        ({"monitor": "gone", "backfill": True}, "there is no monitor 'gone' any more"),
     ],
 )
 def test_a_pattern_of_the_network_that_fails_at_the_next_start_is_paused(
-    tmp_path: Path, change: dict[str, str], reason: str
+    tmp_path: Path, change: dict[str, Any], reason: str
 ) -> None:
     given = service_in(tmp_path)
     with Service(given) as service:

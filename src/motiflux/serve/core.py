@@ -251,7 +251,9 @@ class Core:
         if not self._counting.acquire(blocking=False):
             raise CountingError("backfill", "no other pattern that is being counted", "one; try again later")
         try:
-            monitor = self.engine.monitors[settings.monitor]
+            monitor = self.engine.monitors.get(settings.monitor)
+            if monitor is None:
+                raise ArgumentError("monitor", "one that is configured", settings.monitor)
             graphs: list[Graph] = []
 
             def begin_with_graph(group: Group) -> PatternRow:
