@@ -189,7 +189,7 @@ REFUSED = [
         "expected a condition on this element alone: NOT goes before it",
     ),
     ("(a)-->(b)-->(c) WHERE ¦induced(a)", "induced: expected two different vertices or more, found 1"),
-    ("(a)-->(b)-->(c) WHERE ¦induced(a, a, b)", "induced: expected two different vertices or more, found 2"),
+    ("(a)-->(b)-->(c) WHERE ¦induced(a, a, b)", "induced: expected different vertices, found 'a' twice"),
     (
         "(a)~>(b)-->(c) WHERE ¦induced(a, b)",
         "induced: expected edges with a direction, '-->' or '--', found one that follows the data graph",

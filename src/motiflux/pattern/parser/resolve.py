@@ -275,11 +275,14 @@ class _Resolver:
         self._may_equal[pair] = None
 
     def _add_induced(self, call: Call) -> None:
-        chosen = tuple(self._drafts.vertex_named(as_symbol(one)).position for one in call.arguments)
-        if len(set(chosen)) < max(len(chosen), 2):
+        found = [self._drafts.vertex_named(as_symbol(one)) for one in call.arguments]
+        chosen = tuple(one.position for one in found)
+        if len(chosen) < 2:
             raise TextError(
-                f"induced: expected two different vertices or more, found {len(set(chosen))}", call.start
+                f"induced: expected two different vertices or more, found {len(chosen)}", call.start
             )
+        if (twice := next((one for at, one in enumerate(found) if one in found[:at]), None)) is not None:
+            raise TextError(f"induced: expected different vertices, found {twice.name!r} twice", call.start)
         self._induced.append((chosen, call.labels.choice if call.labels else None, call.start))
 
     def _compare_vertices(self, test: Compared) -> None:
