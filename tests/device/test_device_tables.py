@@ -183,7 +183,7 @@ def test_greater_ends_have_counters_where_shared_memory_is_less_than_counters(
 
     monkeypatch.setattr(TableRun, "order_of", noted)
     most = 1 << 14
-    monkeypatch.setattr(type(open_accelerator(device).device), "shared_per_block", most)
+    monkeypatch.setattr(open_accelerator(device).device, "shared_per_block", most)
     pattern = ", ".join(f"(a)--({middle})--(b)" for middle in "uvw"[:middles])
     for vertices, expected in ((2 * most, False), (2 * most + 1, True)):  # counters of 2 bytes
         graph = mf.Graph.from_edges([(0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (0, 4)], num_vertices=vertices)
