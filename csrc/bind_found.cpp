@@ -195,13 +195,12 @@ nb::object match_compared(dynamic::Monitor& monitor, dynamic::ComparedMatcher& m
   PyFound& holder = nb::cast<PyFound&>(found);
   const std::size_t changes = matcher.copies().changes().size();
   require(holder.applied_.updates.size() == changes, "results of other updates");
-  nb::object given =
-      giving(nb::borrow(found), terms, full, watch, changes <= kBrief,
-             [&](std::size_t most, const std::function<void()>& flush) {
-               dynamic::How how = terms.how;
-               how.origins = holder.applied_.origins;
-               matcher.match(how, holder.found_, watch, most, flush);
-             });
+  nb::object given = giving(nb::borrow(found), terms, full, watch, changes <= kBrief,
+                            [&](std::size_t most, const std::function<void()>& flush) {
+                              dynamic::How how = terms.how;
+                              how.origins = holder.applied_.origins;
+                              matcher.match(how, holder.found_, watch, most, flush);
+                            });
   note_searches(monitor, watch);
   return given;
 }
