@@ -114,6 +114,33 @@ def test_counts_are_those_of_the_whole_graph(
     assert found == mf.count(graph, pattern, **options)
 
 
+STARS = [
+    "(a)--(b)--(c)",
+    "(a)--(b), (a)--(c), (a)--(d)",
+    "(a:1)--(b)--(c)",
+    "(a)-->(b)-->(c)",
+    "(a)<--(b)-->(c)",
+]
+
+
+@pytest.mark.parametrize("pattern", STARS)
+@pytest.mark.parametrize("semantics", ["isomorphism", "homomorphism"])
+@pytest.mark.parametrize("memory", [3_000, 1 << 20])
+def test_rows_that_are_counted_in_closed_form_are_counted_once(
+    pattern: str, semantics: str, memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_LEAST", 0)
+    draws = random.Random(1)
+    pairs = [(u, v) for u in range(12) for v in range(12) if u != v and draws.random() < 0.4]
+    labels = [draws.randrange(2) for _ in range(12)]
+    graph = mf.Graph.from_edges(pairs, directed=">" in pattern, vertex_ids=range(12), vertex_labels=labels)
+    _, layout, _ = search_of(graph, pattern, 1 << 20, semantics=semantics)
+    cuts = [entry / layout.entries for entry in range(layout.entries)]  # each entry is a range of its own
+    for some in (cuts, []):
+        found, _ = count_in_ranges(graph, pattern, memory, some, semantics=semantics)
+        assert found == mf.count(graph, pattern, semantics=semantics)
+
+
 def test_a_search_from_one_vertex_is_divided_into_blocks_of_candidates(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
