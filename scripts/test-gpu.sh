@@ -9,7 +9,14 @@ shift
 options=(-q -p no:cacheprovider --device cuda "$@")
 alone=tests/fault/test_device_memory_faults.py
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'end' EXIT
+# Each process of pytest is in a process group of its own, which does not end with this one.
+end() {
+    local one
+    for one in $(jobs -rp); do kill -TERM -- "-$one" 2> /dev/null || true; done
+    rm -rf "$folder"
+}
+
 lanes=$(nproc)
 ((lanes <= 16)) || lanes=16
 
