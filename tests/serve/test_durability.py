@@ -257,15 +257,16 @@ def test_records_are_applied_while_a_checkpoint_is_written(
     assert 1 <= len(files) <= 2
 
 
+@pytest.mark.parametrize("problem", [mf.OutputError, ValueError])
 def test_a_checkpoint_that_cannot_be_written_is_told_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: type[Exception]
 ) -> None:
     given = service_in(tmp_path, log={"checkpoint_updates": 3})
     tried: list[Path] = []
 
     def write(self: Checkpoint, path: Path) -> int:
         tried.append(path)
-        raise mf.OutputError("no room")
+        raise problem("no room")
 
     with Service(given) as service:
         with monkeypatch.context() as patched:

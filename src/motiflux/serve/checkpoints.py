@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from motiflux.errors import OutputError
 from motiflux.serve.figures import Figures
 from motiflux.serve.log.committer import Committer
 from motiflux.serve.log.group import CheckpointRow, Group
@@ -138,7 +137,7 @@ class Checkpoints:
         try:
             for name, monitor in copied.monitors.items():
                 monitor.write(self._store.folder / copied.row.files[name])
-        except (OutputError, MemoryError) as error:
+        except Exception as error:  # noqa: BLE001 - it is told, and the next one is tried later
             return error
         return None
 
