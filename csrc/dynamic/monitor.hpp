@@ -96,7 +96,7 @@ struct How {
   int threads = 1;
   Switches switches;
   // What update of the user each one is of, for thresholds; empty: each is one.
-  std::span<const std::int64_t> origins;
+  std::span<const std::int64_t> origins = {};
 };
 
 class Monitor {
