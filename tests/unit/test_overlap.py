@@ -366,6 +366,10 @@ def test_an_error_is_raised_in_spite_of_ctrl_c_that_comes_after_it(
             world.check_and_go_on(monitor, source, output)
 
 
+# An interrupt between opening the file and keeping it leaves the file to the garbage collector.
+@pytest.mark.filterwarnings(
+    r"ignore:Exception ignored in. <_io\.FileIO:pytest.PytestUnraisableExceptionWarning"
+)
 @pytest.mark.turns(8)
 @pytest.mark.parametrize("part", in_turn(1, range(0, STEP, 20)))
 def test_ctrl_c_anywhere_leaves_whole_batches(world: World, source: Path, tmp_path: Path, part: int) -> None:

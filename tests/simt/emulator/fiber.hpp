@@ -83,7 +83,8 @@ class StackPool {
   void give(const Stack& stack) {
     poison(stack);
     const std::scoped_lock lock(mutex_);
-    // Every stack takes two of the limited number of mappings that a process may have.
+    // Every stack takes two of the limited number of mappings that a process may have (65,530), and each
+    // kernel that is loaded has a pool: with 1,024 stacks, thirty kernels had all of them.
     if (free_.size() < kKept && (free_.empty() || free_.back().bytes == stack.bytes)) {
       free_.push_back(stack);
     } else {
@@ -97,7 +98,7 @@ class StackPool {
   }
 
  private:
-  static constexpr std::size_t kKept = 1024;
+  static constexpr std::size_t kKept = 256;
 
   static std::size_t guard() {
     static const std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
