@@ -1,7 +1,8 @@
-"""``engine="auto"`` on GPUs: ``dfs``, and ``pvm`` or ``outofcore`` where that lacks memory."""
+"""``engine="auto"`` on GPUs: ``dfs``, or ``pvm`` if that was faster; others where memory is short."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
@@ -10,13 +11,14 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.group import DeviceGroup
 from motiflux.gpu.outofcore.search import OutOfCoreSearch
+from motiflux.gpu.pvm.comparison import Comparison
 from motiflux.gpu.pvm.engine import PvmEngine
 from motiflux.gpu.storage.device_csr import DeviceRows, resident
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.estimate.prediction import Prediction
-from motiflux.plan.physical import PhysicalPlan
+from motiflux.plan.physical import Family, PhysicalPlan
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
 from motiflux.request.registry import OUT_OF_CORE, PHASES
@@ -33,6 +35,8 @@ WHY = {
 
 class FittingEngine(DfsEngine):
     """Executes plans over rows that stay on the devices, or by another engine where memory is too short.
+
+    Counts of a query that phases were found to count faster are theirs (`Comparison`).
 
     That is ``pvm``, if `motiflux.gpu.pvm.choice` prefers phases, and ``outofcore`` if not, or if that lacks
     memory too. A query that lacked memory once is executed by the same engine from then on, until
@@ -58,6 +62,8 @@ class FittingEngine(DfsEngine):
         """Return the physical plan of a request; None if time was up before there was one."""
         name = self._name(pattern, request)
         if not graph.memo.knows(name):
+            if counting and not beside and (learned := self._learned(graph, name, request)) is not None:
+                return learned
             return super().plan(graph, pattern, request, deadline, counting=counting, beside=beside)
         engine: Engine = self._substitute(graph, name)
         found = engine.plan(graph, pattern, request, deadline, counting=counting, beside=beside)
@@ -81,12 +87,15 @@ class FittingEngine(DfsEngine):
             plan = self._current(graph, physical, request, deadline, counting=True)
             if plan is None:
                 return Outcome(0, False)
-            engine = self.executor(plan)
+            engine, began = self.executor(plan), time.perf_counter()
             try:
                 found = engine.count(graph, plan, request, deadline)
-                return replace(found, ran=found.ran or self._ran(engine))
             except DeviceMemoryError as error:
                 self._note(graph, plan, request, deadline, error)
+                continue
+            if engine is self._resident:
+                self._compare(graph, plan, request, deadline, found, time.perf_counter() - began)
+            return replace(found, ran=found.ran or self._ran(engine, plan))
 
     def rows(
         self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
@@ -99,7 +108,7 @@ class FittingEngine(DfsEngine):
             engine = self.executor(plan)
             try:
                 source, ran = engine.rows(graph, plan, request, batch_rows, deadline)
-                return source, ran or self._ran(engine)
+                return source, ran or self._ran(engine, plan)
             except DeviceMemoryError as error:
                 self._note(graph, plan, request, deadline, error)
 
@@ -119,11 +128,39 @@ class FittingEngine(DfsEngine):
         None if time was up before there was one.
         """
         asked = physical.plan.asked
-        if asked is None or not graph.memo.knows(name := self._name(asked, request)):
+        if asked is None:
             return physical
+        if not graph.memo.knows(name := self._name(asked, request)):
+            learned = self._learned(graph, name, request) if counting else None
+            if learned is None and physical.engine == PHASES:
+                return self.plan(graph, asked, request, deadline, counting=counting)
+            return learned or physical
         if self._substitute(graph, name).name == physical.engine:
             return physical
         return self.plan(graph, asked, request, deadline, counting=counting)
+
+    def _compare(
+        self,
+        graph: Graph,
+        physical: PhysicalPlan,
+        request: Request,
+        deadline: Deadline,
+        found: Outcome,
+        seconds: float,
+    ) -> None:
+        """Note a count by ``dfs``: if it searched, phases may count the query faster."""
+        asked = physical.plan.asked
+        if asked is None or not physical.stages or physical.stages[0].family is not Family.SEARCH:
+            return
+        known = Comparison.of(graph, self._name(asked, request))
+        known.note(self._in_phases, graph, asked, request, deadline, found, seconds)
+
+    def _learned(self, graph: Graph, name: Hashable, request: Request) -> PhysicalPlan | None:
+        """Return the plan of phases of a query that they count faster; None if ``dfs`` counts it."""
+        known = None if request.limit is not None else Comparison.known(graph, name)
+        if known is None or (chosen := known.chosen) is None:
+            return None
+        return replace(chosen, why=known.why)
 
     def _substitute(self, graph: Graph, name: Hashable) -> PvmEngine | OutOfCoreSearch:
         """Return the engine that is noted for a query."""
@@ -145,6 +182,10 @@ class FittingEngine(DfsEngine):
         asked = physical.plan.asked
         if asked is None or physical.engine == OUT_OF_CORE:
             raise error
+        known = Comparison.known(graph, self._name(asked, request))
+        if known is not None and physical.engine == PHASES and known.faster:  # the rows of `dfs` did fit
+            known.give_up()
+            return
         error.with_traceback(None)  # it must not hold rows
         for accelerator in self.group.accelerators:  # the rows that did fit leave room
             resident(graph, accelerator.device).forget(DeviceRows)
@@ -154,8 +195,8 @@ class FittingEngine(DfsEngine):
         graph.memo.drop(name)
         graph.memo.get(name, lambda: engine)
 
-    def _ran(self, engine: Engine) -> Ran | None:
-        return Ran(engine.name, self.device, WHY[engine.name]) if engine.name in WHY else None
+    def _ran(self, engine: Engine, physical: PhysicalPlan) -> Ran | None:
+        return Ran(engine.name, self.device, physical.why) if engine.name in WHY else None
 
     def _name(self, pattern: Pattern, request: Request) -> Hashable:
         options = request.semantics, request.symmetry, request.gpu_memory, request.switches

@@ -12,8 +12,10 @@ from motiflux.gpu.pvm import search, shares
 from motiflux.gpu.pvm.choice import PhaseFacts, prefers_phases
 from motiflux.gpu.pvm.host_frontiers import host_room
 from motiflux.gpu.pvm.memory import phase_memory, room_for
+from motiflux.gpu.pvm.phase_query import PhaseQuery
 from motiflux.gpu.pvm.planning import phases_of
 from motiflux.gpu.pvm.rows import PhaseRows, StoredPhaseRows, found_limit
+from motiflux.gpu.pvm.set_up import sources_of
 from motiflux.gpu.runtime.accelerator import known_accelerator
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
@@ -35,6 +37,8 @@ from motiflux.result.rows import NoRows, RowSource
 TOO_MANY = "the number of embeddings passed the range of its kernels"
 
 _BEYOND_KERNELS = 2**63
+_SHARE_BESIDE = 4
+"""Tables beside rows of ``dfs`` take at most the memory of the device divided by this."""
 
 CAPABILITIES = Capabilities(
     candidate_spaces=False, tails=False, parts=False, tables=None, searchers=20_000, reports_sizes=True
@@ -116,6 +120,28 @@ class PvmEngine:
         room = room_for(self._group.first, request.gpu_memory)
         devices = len(self._group.accelerators)
         return prefers_phases(PhaseFacts(len(graph.edge_label_table), memory.all_tables, room, devices))
+
+    def plan_beside(
+        self, graph: Graph, pattern: Pattern, request: Request, deadline: Deadline
+    ) -> PhysicalPlan | None:
+        """Return the plan of a count of a query that ``dfs`` counts as well.
+
+        None if it has no phases, is on several devices, or if there is not much memory beside the rows of
+        ``dfs``.
+        """
+        physical = self.plan(graph, pattern, request, deadline)
+        if physical is None or physical.phases is None or not self._group.alone:
+            return None
+        memory = phase_memory(graph, bind(pattern, graph), physical.phases)
+        most = room_for(self._group.first, request.gpu_memory) // _SHARE_BESIDE
+        return physical if memory.all_tables <= most else None
+
+    def is_compiled(self, graph: Graph, physical: PhysicalPlan, request: Request) -> bool:
+        """Whether all kernels of a count are compiled; those that are not are compiled in the background."""
+        assert physical.phases is not None
+        sources = sources_of(PhaseQuery(graph, physical.phases, request, counts=True))
+        begun = [self._group.first.begin(source) for source in sources]
+        return all(begun)
 
     def begin(self, physical: PhysicalPlan, request: Request) -> bool:
         """Have the kernels of a plan compiled in the background; return whether compilation is over.

@@ -26,6 +26,7 @@ from motiflux.gpu.pvm.fusing import fused
 from motiflux.gpu.pvm.launches import PhaseLaunches, Room, most_warps
 from motiflux.gpu.pvm.memory import room_for
 from motiflux.gpu.pvm.memory_division import divided_memory, place_bytes
+from motiflux.gpu.pvm.phase_kernels import entry_of, unit_of
 from motiflux.gpu.pvm.phase_query import PhaseQuery
 from motiflux.gpu.pvm.phase_reader import PhaseReader
 from motiflux.gpu.pvm.phase_steps import PhaseJob
@@ -38,6 +39,7 @@ from motiflux.gpu.pvm.row_tables import RowForm, RowTables, TableKey
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import setting_up
 from motiflux.graph import Graph
+from motiflux.jit import Source
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 
@@ -132,6 +134,25 @@ def make_tables(query: PhaseQuery) -> None:
         host.table(key)
 
 
+def sources_of(query: PhaseQuery) -> list[Source]:
+    """Return the units of all kernels of a search whose tables are on the device."""
+    programs = _joined(_programs(query, RowTables.of(query.graph, query.request.threads)), query)
+    by_size, last, form = query.request.tuning["tail"] != "off", len(programs.phases) - 1, query.kernel_form
+    entries = [
+        entry_of(phase, counts=query.counts and at == last, by_size=by_size)
+        for at, phase in enumerate(programs.phases)
+    ]
+    units = (unit_of(phase, entry, form) for phase, entry in zip(programs.phases, entries, strict=True))
+    return [*dict.fromkeys(source for source, _ in units)]
+
+
+def _joined(programs: Programs, query: PhaseQuery) -> Programs:
+    """Return the programs of a search whose tables are on the device, those together that one kernel runs."""
+    if query.request.tuning["pvm_fused"] != "on":
+        return programs
+    return fused(programs, counts_last=query.counts and _counts_last(programs, query.request))
+
+
 def _set_up(job: PhaseJob, query: PhaseQuery, deadline: Deadline, *, grows: bool) -> Memory:
     graph, request = query.graph, query.request
     device, budget = job.accelerator.device, request.gpu_memory
@@ -192,9 +213,8 @@ def _whole(
     grows: bool,
 ) -> Memory:
     """Set up a search whose tables are all on the device: all phases are launched in a chain."""
-    request, counts = query.request, query.counts
-    if request.tuning["pvm_fused"] == "on":
-        programs = fused(programs, counts_last=counts and _counts_last(programs, request))
+    request = query.request
+    programs = _joined(programs, query)
     launches, constants = _launches(job, query, programs, tables, deadline)
     room = _room(job, launches, request, min(share, GROWN_BYTES if grows else FIRST_BYTES))
     for buffer in room.buffers:
