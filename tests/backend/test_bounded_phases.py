@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -18,11 +17,10 @@ from motiflux.config import private_tuning
 from motiflux.device import devices_like, open_device
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.pvm import frontiers, launches, memory_division, phase_steps, search, set_up, shares
-from motiflux.gpu.pvm.frontiers import left_bytes
-from motiflux.gpu.pvm.launches import most_warps
 from motiflux.gpu.pvm.resident_tables import ResidentTables
 from motiflux.gpu.pvm.row_tables import TableKey
 from motiflux.gpu.pvm.tiled_run import TiledRun
+from tests.phases_memory import room
 from tests.property.test_pvm_search import IN_TILES, found
 from tests.rotating import rotating
 from tests.strategies import COMBINATIONS, Case, Combination, cases
@@ -32,7 +30,6 @@ pytestmark = pytest.mark.devices("emulated", "cuda", reason="phases are for GPUs
 ENUMERATE = private_tuning({"tail": "off", "parts": "off", "tables": "off"})
 OTHERS = 24_000
 """Bytes of a search on any graph: ids, labels, and work that launches of few warps leave."""
-FEW_WARPS = most_warps(2)
 SHAPES = {
     "path": "(a:0)-[:x]-(b:1)-[:y]-(c:2)-[:z]-(d:3)",
     "path of one label": "(a:0)-[:x]-(b:1)-[:x]-(c:2)-[:x]-(d:3)",
@@ -59,20 +56,6 @@ def graph() -> mf.Graph:
         edge_labels=rng.choice(["x", "y", "z"], len(pairs)).tolist(),
         vertex_labels=rng.integers(0, 4, vertices).tolist(),
     )
-
-
-@contextmanager
-def room(device: str, nbytes: int) -> Iterator[dict[str, Any]]:
-    """Yield options of a search that may take so many bytes beside what others hold.
-
-    A device of many warps may take more, for the work that a launch leaves.
-    """
-    gc.collect()
-    gpu = open_device(device)
-    gpu._account.reclaim(1 << 40)  # type: ignore[attr-defined]
-    gpu.settle()
-    of_warps = left_bytes(most_warps(gpu.multiprocessors), 0) - left_bytes(FEW_WARPS, 0)
-    yield {"device": device, "engine": "pvm", "gpu_memory": gpu.used_memory() + nbytes + of_warps}
 
 
 class Seen:

@@ -26,6 +26,7 @@ from motiflux.gpu.pvm.search import Begun
 from motiflux.gpu.runtime.accelerator import Accelerator
 from tests.backend import test_running, test_search
 from tests.backend.cases import clique, cycle, path
+from tests.phases_memory import room
 from tests.unit.cli_run import motiflux, only_json, write_edges
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="phases are for GPUs")
@@ -343,22 +344,20 @@ class TestConditions:
 
 class TestFrontiers:
     @pytest.mark.turns(2, "emulated")
-    @pytest.mark.parametrize("room", [2 << 20, 1 << 20])
+    @pytest.mark.parametrize("nbytes", [2 << 20, 1 << 20])
     @pytest.mark.parametrize("switches", [{}, TWO_PASS, {**TWO_PASS, "pvm_distribution": "round_robin"}])
     def test_larger_than_memory_pass_in_chunks(
-        self, device: str, room: int, switches: dict[str, str]
+        self, device: str, nbytes: int, switches: dict[str, str]
     ) -> None:
         """The embeddings of the last phase take more bytes than there are."""
         graph = mf.Graph.from_edges(clique(14), edge_labels=["x"] * len(clique(14)))
         pattern = mf.Pattern.from_edges([(0, 1), (0, 2), (0, 3), (3, 4)])
         expected = mf.count(graph, pattern, device="cpu", symmetry="subgraphs")
-        assert 4 * pattern.num_vertices * expected > room
-        gc.collect()
-        open_device(device)._account.reclaim(1 << 40)  # type: ignore[attr-defined]
-        budget = open_device(device).used_memory() + room
-        options: dict[str, Any] = {"engine": "pvm", "gpu_memory": budget, "symmetry": "subgraphs"}
+        assert 4 * pattern.num_vertices * expected > nbytes
         tuning = private_tuning({"tail": "off", **switches})
-        found = mf.count(graph, pattern, device=device, tuning=tuning, **options)
+        positions = pattern.num_vertices if "pvm_distribution" in switches else 0
+        with room(device, nbytes, positions=positions) as options:
+            found = mf.count(graph, pattern, symmetry="subgraphs", tuning=tuning, **options)
         assert (found, found.complete, found.engine) == (expected, True, "pvm")
 
     @pytest.mark.turns(4, "emulated")
