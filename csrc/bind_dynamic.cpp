@@ -61,8 +61,8 @@ using PyChoice = std::tuple<double, bool, std::uint64_t, bool, bool>;
 using PySharedStep = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // after, before, distinct
 using PyShared = std::optional<std::tuple<std::uint32_t, std::vector<PySharedStep>>>;  // group, from level 2
 using PyAbsent = std::tuple<int, int, int, std::uint32_t, bool>;  // level, earlier one, way, relation, before
-// Level, the level at which it is judged, way, target, relation, levels that may be there, before.
-using PyBare = std::tuple<int, int, int, std::uint32_t, std::uint32_t, std::uint32_t, bool>;
+// Level, the level at which it is judged, way, target, relation, levels that may be there, before, list.
+using PyBare = std::tuple<int, int, int, std::uint32_t, std::uint32_t, std::uint32_t, bool, int>;
 using PyJoined = std::tuple<int, int, int, std::uint32_t>;  // two levels, way, relation
 // Other cases, each with the edges that are there and those that are not; levels whose vertices ascend.
 using PyCases = std::tuple<std::vector<std::tuple<std::vector<PyJoined>, std::vector<PyJoined>>>,
@@ -126,14 +126,14 @@ void share_levels(Plan& plan, const PyShared::value_type& given) {
 // Has the vertex of a level have no neighbours of a kind, which is judged at the last level that it depends
 // on.
 void make_bare(Plan& plan, const PyBare& given, int free_end) {
-  const auto& [level, judged, way, target, relation, besides, before] = given;
+  const auto& [level, judged, way, target, relation, besides, before, allowed] = given;
   require(level >= 0 && level <= judged && judged < plan.levels() && level != free_end,
           "a plan has no such level");
   require(((besides >> judged) >> 1) == 0, "neighbours are judged before the levels that may be among them");
   const auto add = [&](std::vector<dynamic::Bareness>& all) {
     auto one = std::ranges::find(all, level, &dynamic::Bareness::level);
     if (one == all.end()) one = all.insert(one, {level, before, {}});
-    one->kinds.push_back({way_of(way), target, relation, besides});
+    one->kinds.push_back({way_of(way), target, relation, besides, allowed});
   };
   add(plan.steps[static_cast<std::size_t>(judged)].bare);
   if (level < judged) add(plan.steps[static_cast<std::size_t>(level)].few);

@@ -216,6 +216,7 @@ class Matcher {
   bool stays_bare(const Bareness& one, int level, Vertex vertex) const;
   bool is_bare(const Bareness& one, int level, Vertex vertex, const Edge* ignored) const;
   bool is_bare_around(const Bareness& one, int level, Vertex vertex) const;
+  bool may_be(const Bare& kind, Vertex neighbor) const;
   template <class There>
   bool none_there(const Bareness& one, int level, Vertex vertex, There&& there) const;
   bool has_few(int level, Vertex vertex) const;

@@ -234,6 +234,13 @@ bool Matcher<View>::stays_bare(const Bareness& one, int level, Vertex vertex) co
   return is_bare_around(one, level, vertex);
 }
 
+// Whether a neighbour is one of those that must not be there, by the list of these.
+template <class View>
+bool Matcher<View>::may_be(const Bare& kind, Vertex neighbor) const {
+  return kind.allowed == kNone ||
+         std::ranges::binary_search(allowed_[static_cast<std::size_t>(kind.allowed)], neighbor);
+}
+
 // Whether a vertex has no neighbour that it must not have of which `there` says that an edge joins them.
 template <class View>
 template <class There>
@@ -241,6 +248,7 @@ bool Matcher<View>::none_there(const Bareness& one, int level, Vertex vertex, Th
   const Vertex from = value_at(one.level, level, vertex);
   return std::ranges::none_of(one.kinds, [&](const Bare& kind) {
     return view_->graph.any_neighbor(from, kind.way, kind.target, [&](Vertex neighbor) {
+      if (!may_be(kind, neighbor)) return false;
       bool besides = false;
       for_each_bit(kind.besides, [&](std::uint32_t at) {
         besides |= value_at(static_cast<int>(at), level, vertex) == neighbor;
@@ -279,7 +287,7 @@ bool Matcher<View>::has_few(int level, Vertex vertex) const {
       std::size_t found = 0;
       if (view_->graph.any_neighbor(vertex, kind.way, kind.target, [&](Vertex neighbor) {
             const auto end = seen.begin() + static_cast<std::ptrdiff_t>(found);
-            if (std::find(seen.begin(), end, neighbor) != end ||
+            if (!may_be(kind, neighbor) || std::find(seen.begin(), end, neighbor) != end ||
                 !view_->witnessed(vertex, neighbor, kind.way, kind.relation, ignored))
               return false;
             if (found == most) return true;

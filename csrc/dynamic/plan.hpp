@@ -40,6 +40,7 @@ struct Bare {
   std::uint32_t target = 0;
   std::uint32_t relation = 0;
   std::uint32_t besides = 0;  // these levels, as bits
+  int allowed = kNone;        // list of vertices that contains each such neighbour
 };
 
 // All kinds of neighbours that the vertex of a level must not have.

@@ -408,7 +408,6 @@ def test_a_query_that_cannot_be_watched_whole_leaves_a_monitor_as_it_was() -> No
     ("text", "message"),
     [
         ("(a)-->(b), (c)-->(d)", "connected queries on streams"),
-        ("(a)-->(b) WHERE a.x = 1 OR b.x = 1", "no conditions on attributes of vertices"),
         ("(a)-->(b) WHERE degree(a) > 2 OR degree(b) > 2", "no conditions on degrees on streams"),
         ("(a)-->(b) WHERE degree(a) > 2", "no conditions on degrees on streams"),
     ],

@@ -271,7 +271,7 @@ def test_a_pattern_that_does_not_fit_the_attributes_leaves_the_monitor_as_it_was
         monitor.apply([("+", "ann", "bob", "wire")], attributes={"amount": [500]})
         with pytest.raises(mf.PatternError, match="expected a number"):
             monitor.add("(a)-[x WHERE x.amount = 'much']->(b)")
-        with pytest.raises(mf.ArgumentError, match="attributes of vertices"):
+        with pytest.raises(mf.PatternError, match="vertex attribute 'age': expected one of the graph's"):
             monitor.add("(a {age: 3})-[x WHERE x.amount = 5]->(b)")
         delta = monitor.apply([("+", "bob", "cy", "wire")], attributes={"amount": [500]})
         assert delta[0].positive == 1

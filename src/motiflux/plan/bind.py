@@ -193,7 +193,7 @@ class BoundPattern:
     @property
     def negates(self) -> bool:
         """Whether there are edges that must not be there, other than in `filters`, or other cases."""
-        return bool(self.negated or self.bare or self.others)
+        return bool(self.negated or self.bare or self.others or self.ascending)
 
 
 def bind(pattern: Pattern, graph: Graph, *, count_choices: bool = False) -> BoundPattern:

@@ -156,11 +156,10 @@ class Checkpoint:
             "edges.copies": copies.astype(np.uint32),
         }
         names: list[list[str]] = []
-        of_vertices: list[list[str]] = []
+        of_vertices = _pack("vertex_attributes", self.vertex_attributes, arrays)
         if self.copies is not None:
             arrays |= {f"copies.{name}": getattr(self.copies, name) for name in (*_COLUMNS, "since")}
             names = _pack("attributes", self.copies.attributes, arrays)
-            of_vertices = _pack("vertex_attributes", self.vertex_attributes, arrays)
         facts = {
             "monitor": self._version(),
             "copies": self.copies is not None,

@@ -129,9 +129,8 @@ class Monitor(Changing, Keeping):
     Raises
     ------
     ArgumentError
-        An unknown mode, semantics or symmetry, a pattern with conditions on attributes of vertices, one with
-        conditions on attributes of edges or comparisons and ``duplicates="ignore"``, or one that the engine
-        cannot match.
+        An unknown mode, semantics or symmetry, a pattern with conditions on degrees, one with conditions on
+        attributes of edges or comparisons and ``duplicates="ignore"``, or one that the engine cannot match.
     PatternError
         A pattern does not fit this graph.
     DeviceError
@@ -250,9 +249,9 @@ class Monitor(Changing, Keeping):
         Raises
         ------
         ArgumentError
-            The pattern is already watched, or has conditions on attributes of vertices, or of edges, or
-            comparisons while the monitor keeps no attributes and has applied updates; or the query cannot be
-            watched. Nothing is added then.
+            The pattern is already watched, or has conditions on degrees, or conditions on attributes of edges
+            or comparisons while the monitor keeps no attributes and has applied updates; or the query cannot
+            be watched. Nothing is added then.
         PatternError
             Attributes that cannot be compared with each other.
         """

@@ -15,7 +15,9 @@ def pattern_facts(pattern: Pattern) -> dict[str, Any]:
     """Return a pattern as values of JSON."""
     return {
         "name": pattern.name,
-        "vertices": [[one.name, _listed(one.labels), _listed(one.ids)] for one in pattern.vertices],
+        "vertices": [
+            [one.name, _listed(one.labels), _listed(one.ids), *_where_facts(one)] for one in pattern.vertices
+        ],
         "edges": [
             [
                 *(one.source, one.target, _listed(one.labels), one.directed, one.name),
@@ -43,16 +45,21 @@ def _case_facts(case: CasePattern) -> dict[str, Any]:
 def _end_facts(end: int | AnyVertex, edge: NegatedEdge) -> int | list[Any]:
     if not isinstance(end, AnyVertex):
         return end
-    return [_listed(end.labels), *([sorted(edge.besides)] if edge.besides else [])]
+    where = _where_facts(end)
+    return [_listed(end.labels), *([sorted(edge.besides)] if edge.besides or where else []), *where]
+
+
+def _where_facts(vertex: QueryVertex | AnyVertex) -> list[Any]:
+    return [] if vertex.where is None else [condition_facts(vertex.where)]
 
 
 def _end(facts: int | list[Any]) -> int | AnyVertex:
-    return facts if isinstance(facts, int) else AnyVertex(_set(facts[0]))
+    return facts if isinstance(facts, int) else AnyVertex(_set(facts[0]), *map(condition_of, facts[2:]))
 
 
 def _negated(facts: Sequence[Any]) -> NegatedEdge:
     source, target, labels, directed, *where = facts
-    besides = [vertex for end in (source, target) if not isinstance(end, int) for vertex in chain(*end[1:])]
+    besides = [vertex for end in (source, target) if not isinstance(end, int) for vertex in chain(*end[1:2])]
     condition = condition_of(where[0]) if where else None
     return NegatedEdge(_end(source), _end(target), _set(labels), directed, condition, frozenset(besides))
 
@@ -74,7 +81,10 @@ def pattern_of(facts: Mapping[str, Any]) -> Pattern:
 
 def _plain_pattern(facts: Mapping[str, Any]) -> Pattern:
     return Pattern(
-        tuple(QueryVertex(name, _set(labels), _set(ids)) for name, labels, ids in facts["vertices"]),
+        tuple(
+            QueryVertex(name, _set(labels), _set(ids), *map(condition_of, where))
+            for name, labels, ids, *where in facts["vertices"]
+        ),
         tuple(
             QueryEdge(source, target, _set(labels), directed, name, *map(condition_of, where))
             for source, target, labels, directed, name, *where in facts["edges"]

@@ -76,7 +76,7 @@ class Keeping(Watching):
             edge_label_values=self._numbering.edge_labels.array().tolist(),
             arrays=arrays,
             copies=copies,
-            vertex_attributes={} if copies is None else dict(self._vertex_attributes),
+            vertex_attributes=dict(self._vertex_attributes),
         )
 
     def _restore(self, saved: Checkpoint) -> None:
@@ -86,6 +86,8 @@ class Keeping(Watching):
         codes = vertex_codes[saved.arrays["vertex_labels"]]
         self._numbering.ids = GrowingIds(saved.arrays["vertex_ids"])
         self._vertex_attributes = AttributeTable("vertex", saved.vertex_attributes)
+        if saved.vertex_attributes:
+            self._snapshot = None
         if saved.copies is not None:
             if len(saved.copies.labels):  # the graph has no edges, so it does not tell the kind
                 label = saved.edge_label_values[int(saved.copies.labels[0])]

@@ -78,7 +78,10 @@ def watched_patterns(
             continue
         ascending = _ascending(shape, directed=directed) if by_occurrence else ()
         for at, one in enumerate(cases):
-            others = (*cases[:at], *cases[at + 1 :])
+            # Conditions of vertices do not change, so cases with others never take over.
+            others = tuple(
+                case for place, case in enumerate(cases) if place != at and case.vertices == one.vertices
+            )
             found.append(
                 CasePattern(
                     one.vertices, one.edges, name, negated=one.negated, others=others, ascending=ascending
@@ -112,7 +115,7 @@ def _check(shape: Shape, query: Query, semantics: Semantics) -> None:
         raise ArgumentError("patterns", expected, str(query))
     if shape.absent and semantics is Semantics.INDUCED:
         raise ArgumentError("semantics", "'isomorphism' or 'homomorphism' beside OPTIONAL", semantics.value)
-    if len(shape.cases) > 1 and (semantics is Semantics.HOMOMORPHISM or shape.skeleton.may_coincide):
+    if shape.overlaps and (semantics is Semantics.HOMOMORPHISM or shape.skeleton.may_coincide):
         expected = "different vertices beside OR between conditions of several edges, on streams"
         raise ArgumentError("patterns", expected, str(query))
 
@@ -120,10 +123,12 @@ def _check(shape: Shape, query: Query, semantics: Semantics) -> None:
 def _cases_of(shape: Shape, query: Query, semantics: Semantics) -> list[Pattern]:
     """Return the patterns of a shape, of which no two have the same match."""
     missing = tuple(_missing(one, shape, query, semantics) for one in shape.absent)
-    alternatives = [case.pattern for case in shape.cases if case.without is not None]
     found: list[Pattern] = []
-    for at, one in enumerate(alternatives):
-        for edges, negated in _without(alternatives[:at], one.edges):
+    for case in shape.cases:
+        if case.without is None:
+            continue
+        one = case.pattern
+        for edges, negated in _without(case.without, one.edges):
             found.append(replace(one, edges=edges, negated=(*one.negated, *negated, *missing)))
             if len(found) > MAX_CASES:
                 expected = f"at most {MAX_CASES} cases of OR between conditions of several edges on streams"

@@ -22,6 +22,7 @@ from typing import TypeVar
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Permutation, automorphisms
 from motiflux.plan.bind import BoundPattern
+from motiflux.plan.passes.drafts import allowed_of
 from motiflux.plan.passes.places import Place, PlaceOrbit, orbits_of
 
 T = TypeVar("T")
@@ -120,7 +121,7 @@ def _kinds(
     for orbit, (first, images) in enumerate(orbits):
         for image in images:
             place = image[first[0]], image[first[1]]
-            ends = [(bound.labels[end], pattern.vertices[end].ids) for end in place]
+            ends = [(bound.labels[end], allowed_of(pattern.vertices[end])) for end in place]
             edges = frozenset(
                 (edge.either, edge.labels, not edge.either and edge.source == place[0])
                 for edge in bound.incident[place[0]]

@@ -95,7 +95,7 @@ def delta_plans(
         A query vertex at whose images matches are counted too (counting only), which leaves levels unshared
         and quotients aside; None: there is none.
     """
-    if bound.others:  # automorphisms of a case need not be those of the others
+    if bound.others or bound.ascending:  # automorphisms of a case need not be those of the others
         merge, symmetry = False, Symmetry.EMBEDDINGS
     drafter = Drafter.of(
         pattern,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-from motiflux.pattern import Pattern
+from motiflux.conditions import Condition
+from motiflux.pattern import Pattern, QueryVertex
 from motiflux.pattern.automorphism import Automorphisms, automorphisms
 from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.ir import SharedLevels
@@ -19,7 +20,7 @@ from motiflux.plan.passes.steps import build_steps
 from motiflux.plan.passes.symmetry import restrictions
 from motiflux.plan.passes.tail import FIRST_START, close_tail
 from motiflux.plan.shape import PlanArgs, PlanShape, Tail
-from motiflux.types import Semantics, Symmetry
+from motiflux.types import Semantics, Symmetry, VertexId
 
 _CLOSING = 0.9
 """The cost of a vertex if the number of ways to go on from it is looked up.
@@ -197,7 +198,7 @@ class Drafter:
             bound, vertices, restrictions(group) if self.breaking else (), self.semantics, degrees=False
         )
         closed = None
-        lists = [self.pattern.vertices[vertex].ids for vertex in vertices]
+        lists = [allowed_of(self.pattern.vertices[vertex]) for vertex in vertices]
         kinds = tuple(map(lists.index, lists))
         if self.tail:
             level_of = {vertex: level for level, vertex in enumerate(vertices)}
@@ -210,7 +211,7 @@ class Drafter:
         )
         place = vertices[0], vertices[1]
         costs = list(estimates[:walked])
-        listed = [ids is not None for ids in lists]
+        listed = [allowed is not None for allowed in lists]
         pooled = _pooled(costs, shape, listed, walked) if self.pools else None
         if pooled is not None:
             costs = pooled
@@ -351,3 +352,8 @@ def begin_at_both_ends(one: DeltaPlan, other: DeltaPlan) -> bool:
     """Whether level 2 depends on one end of the pair alone, and not on the same one in both plans."""
     sources = [plan.shape.steps[2].sources for plan in (one, other)]
     return all(len(some) == 1 for some in sources) and sources[0][0].level != sources[1][0].level
+
+
+def allowed_of(vertex: QueryVertex) -> tuple[frozenset[VertexId] | None, Condition | None] | None:
+    """Return what narrows the images of a query vertex beside labels; None: nothing."""
+    return None if vertex.ids is None and vertex.where is None else (vertex.ids, vertex.where)

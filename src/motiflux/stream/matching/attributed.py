@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,9 +103,10 @@ class Attributed:
             )
         )
 
-    def _attributes_of_vertices(self, vertices: int) -> dict[str, Column]:
-        """Return the attributes of all vertices: those that came later have none."""
-        return {name: _padded(column, vertices) for name, column in self._vertex_attributes.items()}
+    def _attributes_of_vertices(self, vertices: int, names: Iterable[str] | None = None) -> dict[str, Column]:
+        """Return attributes of all vertices: those that came later have none."""
+        table = self._vertex_attributes
+        return {name: _padded(table[name], vertices) for name in (table if names is None else names)}
 
     def _asks_for_more(self, graph: Graph) -> bool:
         """Return whether conditions ask for attributes that edges of a graph lack."""

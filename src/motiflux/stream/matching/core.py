@@ -542,6 +542,7 @@ class Core(Attributed):
                     vertex_ids=self._numbering.ids.all(),
                     vertex_labels=vertex_names[_native.vertex_codes(self._open())],
                     edge_labels=names[np.repeat(labels, repeat)],
+                    vertex_attributes=self._attributes_of_vertices(len(self._numbering.ids)),
                     directed=self._base.directed,
                     positions=True,
                 )

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.conditions import Condition
 from motiflux.device.host_memory import available
 from motiflux.errors import ArgumentError
-from motiflux.graph import AdjacencyKey, Direction, Graph
+from motiflux.graph import AdjacencyKey, Direction, Graph, VertexFilter
 from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, QueryEdge, QueryVertex
 from motiflux.pattern.queries.watched import CasePattern
 from motiflux.pattern.where import has_degree
@@ -30,6 +31,7 @@ _LENT_ARCS = 1 << 20
 """Least arcs of rows that stay in a file. The pages of the rows by source and by target then differ."""
 _COPIES = 1.6
 """Bytes of a monitor's rows, over those of rows without room for more; 1.46 on R-MAT 22."""
+_Allowed = tuple[frozenset[VertexId] | None, Condition | None]
 _FILTERS = {"mask": 0, "nlf": 1, "none": 2}
 """Switch values as ``dynamic::Filter``."""
 
@@ -49,8 +51,8 @@ def bind_growing(
     Raises
     ------
     ArgumentError
-        Conditions on attributes of vertices: updates bring none. Or negated edges beside comparisons, between
-        vertices that an edge joins beside vertices that may coincide, or to any vertex of 32 query vertices.
+        Conditions on degrees. Or negated edges beside comparisons, between vertices that an edge joins beside
+        vertices that may coincide, or to any vertex of 32 query vertices.
     PatternError
         A directed query edge on an undirected graph.
     """
@@ -116,7 +118,7 @@ def _bare(
     Raises
     ------
     ArgumentError
-        Conditions on attributes of that vertex.
+        Conditions on the degree of that vertex.
     PatternError
         A directed edge on an undirected graph.
     """
@@ -134,24 +136,26 @@ def _bare(
         None,
         label_codes(other.labels, vertex_labels),
         one.where,
+        None,
+        None if other.where is None else VertexFilter(other.where),
     )
     return BareVertex(vertex, arcs, one.besides)
 
 
 def check_on_streams(vertex: QueryVertex | AnyVertex, text: str) -> None:
-    """Refuse conditions of a query vertex that a changing graph does not tell.
+    """Refuse conditions on the degree of a query vertex: each update changes degrees.
 
     Raises
     ------
     ArgumentError
-        Names the kind of condition.
+        Says what to do instead.
     """
-    if vertex.where is None:
-        return
-    expected = "no conditions on attributes of vertices: updates carry attributes of edges"
-    if has_degree(vertex.where):
-        expected = "no conditions on degrees on streams, where each update changes degrees"
-    raise ArgumentError("patterns", expected, text)
+    if vertex.where is not None and has_degree(vertex.where):
+        expected = (
+            "no conditions on degrees on streams, where each update changes degrees (watch the pattern "
+            "without them, and count in monitor.snapshot())"
+        )
+        raise ArgumentError("patterns", expected, text)
 
 
 def edges_in_codes(
@@ -256,33 +260,65 @@ class PlanWriter:
         self._facets = facets
         self.pattern = pattern
         self.bound = bound
-        self.awaited: dict[VertexId, list[int]] = {}
-        """Lists that ids belong to as soon as there is such a vertex."""
+        self.awaited: dict[VertexId | None, list[int]] = {}
+        """Lists that ids belong to as soon as there is such a vertex; of None, any vertex that comes."""
         self.lists: list[int] = []
         """All lists that were made."""
         self._list_of: list[int] = []
+        self._numbers: dict[_Allowed, int] = {}
         self._targets: dict[tuple[int, bool], tuple[int, int, int]] = {}  # by query edge and its direction
 
-    def find_vertices(self, vertex_of: Callable[[VertexId], int | None]) -> None:
-        """Make the lists of the vertices that the pattern names, before plans are written.
+    def find_vertices(
+        self,
+        vertex_of: Callable[[VertexId], int | None],
+        satisfying: Callable[[Condition], NDArray[np.bool_]],
+    ) -> None:
+        """Make the lists of vertices that the pattern names or has conditions on, before its plans.
 
         Parameters
         ----------
         vertex_of
             The vertex of an id, or None while there is no such vertex.
+        satisfying
+            Returns which vertices satisfy a condition, and last whether those that come later do.
         """
         self._list_of = [
-            _NONE if vertex.ids is None else self._list(sorted(vertex.ids, key=str), vertex_of)
-            for vertex in self.pattern.vertices
+            self._list(vertex.ids, vertex.where, vertex_of, satisfying) for vertex in self.pattern.vertices
         ]
+        for one in self.bound.bare:
+            if one.arcs.target_where is not None:
+                self._list(None, one.arcs.target_where.condition, vertex_of, satisfying)
 
-    def _list(self, ids: Sequence[VertexId], vertex_of: Callable[[VertexId], int | None]) -> int:
-        found = {name: vertex_of(name) for name in ids}
-        number = self._monitor.add_list(sorted(vertex for vertex in found.values() if vertex is not None))
+    def _list(
+        self,
+        ids: frozenset[VertexId] | None,
+        where: Condition | None,
+        vertex_of: Callable[[VertexId], int | None],
+        satisfying: Callable[[Condition], NDArray[np.bool_]],
+    ) -> int:
+        """Return the list of the vertices with some ids that satisfy a condition; -1: of all vertices."""
+        if ids is None and where is None:
+            return _NONE
+        if (ids, where) in self._numbers:
+            return self._numbers[ids, where]
+        holds = None if where is None else satisfying(where)
+        awaited: list[VertexId | None] = []
+        if ids is not None:
+            found = {name: vertex_of(name) for name in sorted(ids, key=str)}
+            known = sorted(vertex for vertex in found.values() if vertex is not None)
+            if holds is None or holds[-1]:
+                awaited = [name for name, vertex in found.items() if vertex is None]
+            if holds is not None:
+                known = [vertex for vertex in known if holds[vertex]]
+        else:
+            assert holds is not None
+            known = np.flatnonzero(holds[:-1]).tolist()
+            awaited = [None] if holds[-1] else []
+        number = self._monitor.add_list(known)
         self.lists.append(number)
-        for name, vertex in found.items():
-            if vertex is None:
-                self.awaited.setdefault(name, []).append(number)
+        for name in awaited:
+            self.awaited.setdefault(name, []).append(number)
+        self._numbers[ids, where] = number
         return number
 
     @property
@@ -365,6 +401,9 @@ class PlanWriter:
                 *(level_of[one.vertex], judged[one.vertex], *self._target(one.arcs)),
                 _bits([level_of[vertex] for vertex in one.besides]),
                 one.vertex in plan.bare_before,
+                _NONE
+                if one.arcs.target_where is None
+                else self._numbers[None, one.arcs.target_where.condition],
             )
             for one in self.bound.bare
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -76,15 +77,15 @@ class Numbering:
         self.vertex_labels = GrowingLabels(graph.vertex_label_table, in_use=graph.num_vertices > 0)
         self.edge_labels = GrowingLabels(graph.edge_label_table, in_use=graph.num_edges > 0)
         self.clock = clock
-        self.awaited: dict[VertexId, list[int]] = {}
-        """Native lists that ids belong to as soon as there is such a vertex."""
+        self.awaited: dict[VertexId | None, list[int]] = {}
+        """Native lists that ids belong to as soon as there is such a vertex; None: any that comes."""
 
     def vertex_of(self, name: VertexId) -> int | None:
         """Return the vertex of an id, or None while there is no such vertex."""
         return self.ids.vertex_of(name)
 
-    def await_ids(self, lists: Mapping[VertexId, Sequence[int]]) -> None:
-        """Add vertices to lists when their ids occur."""
+    def await_ids(self, lists: Mapping[VertexId | None, Sequence[int]]) -> None:
+        """Add vertices to lists when their ids occur; for None, all that come."""
         for name, numbers in lists.items():
             self.awaited.setdefault(name, []).extend(numbers)
 
@@ -97,7 +98,7 @@ class Numbering:
 
     def await_no_vertex(self, vertices: int) -> None:
         """Await ids no longer that one of the first so many vertices has, which stays."""
-        found = ((name, self.vertex_of(name)) for name in self.awaited)
+        found = ((name, None if name is None else self.vertex_of(name)) for name in self.awaited)
         missing = {name for name, vertex in found if vertex is None or vertex >= vertices}
         if len(missing) < len(self.awaited):
             self.awaited = {name: lists for name, lists in self.awaited.items() if name in missing}
@@ -299,10 +300,11 @@ class Numbering:
             default = self.vertex_labels.code(DEFAULT_LABEL)
             native.add_vertices(np.full(added - labelled, default, dtype=np.uint32))
         for name, lists in self.awaited.items():
-            vertex = self.ids.vertex_of(name)
-            if vertex is not None and vertex >= first:
-                for number in lists:
-                    native.extend_list(number, vertex)
+            vertex = None if name is None else self.ids.vertex_of(name)
+            came = range(first, first + added) if name is None else [vertex] if vertex is not None else []
+            for number, new in product(lists, came):
+                if new >= first:
+                    native.extend_list(number, new)
 
     def _admit(self, vertex: int, kind: str) -> None:
         """Admit the kind of the label of a new vertex."""

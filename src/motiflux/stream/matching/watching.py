@@ -10,21 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.api.per_vertex import count_per_vertex
+from motiflux.conditions import Condition
 from motiflux.errors import ArgumentError
-from motiflux.graph import Graph
+from motiflux.graph import AttributeTable, Graph
 from motiflux.interop import GraphColumns
-from motiflux.pattern import Pattern
+from motiflux.pattern import AnyVertex, Pattern, QueryVertex
 from motiflux.plan.passes.alternatives import alternative_plans
 from motiflux.plan.passes.delta import delta_plans, same_searches
 from motiflux.plan.passes.drafts import DeltaPlan, Drafter
 from motiflux.plan.passes.symmetry import Transversal, transversals
 from motiflux.request.engine import CANNOT, Ran
 from motiflux.result.image_counts import VertexCounts
+from motiflux.stream.copies.facets import names_in
 from motiflux.stream.matching.compared import LivePattern
 from motiflux.stream.matching.conditioned import Conditioned
 from motiflux.stream.matching.core import NEGATION_ON_CPU, Watched
 from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateEngine
-from motiflux.stream.matching.native import PlanWriter, bind_growing, edges_in_codes
+from motiflux.stream.matching.native import PlanWriter, bind_growing, check_on_streams, edges_in_codes
 from motiflux.stream.matching.probing import MOST_ALTERNATIVES
 from motiflux.stream.matching.vertex_counts import counts_of, words_of
 from motiflux.types import Semantics, Symmetry
@@ -210,6 +212,7 @@ class Watching(Conditioned):
                 self._options.symmetry.value,
             )
         self._check_ids(added)
+        self._check_vertices(added)
         self._admit_conditions(added)
         told = self._options.matches if matches is None else bool(matches)
         listed = told or (self._counting is not None and self._engine is not None)
@@ -225,7 +228,7 @@ class Watching(Conditioned):
             self._match_on_host(added)
         native = self._open()
         canonical: tuple[Transversal, ...] = ()
-        if listed and self._options.symmetry is Symmetry.SUBGRAPHS and not bound.others:
+        if listed and self._options.symmetry is Symmetry.SUBGRAPHS and not (bound.others or bound.ascending):
             canonical = transversals(added, directed=self._base.directed)
         if self._auto is not None:
             self._use(None)  # rows of the GPU would have to be loaded again for other plans
@@ -244,7 +247,7 @@ class Watching(Conditioned):
             planned = self._watched.values()
             watched.numbers = self._replanning.numbers_now(native, watched.counted, planned)
         try:
-            writer.find_vertices(self._numbering.vertex_of)
+            writer.find_vertices(self._numbering.vertex_of, self._satisfying)
             watched.use(self._planned(added, watched, self._engine))
             native.add_pattern(slot, self._in_native_form(watched, watched.plans), listed)
             if self._counting is not None:
@@ -415,6 +418,22 @@ class Watching(Conditioned):
         self._numbering.await_no_more(lists)
         for number in lists:
             native.drop_list(number)
+
+    def _satisfying(self, condition: Condition) -> NDArray[np.bool_]:
+        """Return which vertices satisfy a condition, and last whether those that come later do."""
+        vertices = self.num_vertices + 1
+        table = AttributeTable("vertex", self._attributes_of_vertices(vertices, names_in(condition)))
+        return table.holds(condition, vertices)
+
+    def _check_vertices(self, pattern: Pattern) -> None:
+        """Refuse conditions that the attributes of vertices do not admit."""
+        vertices: list[QueryVertex | AnyVertex] = [*pattern.vertices]
+        ends = (end for one in pattern.negated for end in (one.source, one.target))
+        vertices += [end for end in ends if isinstance(end, AnyVertex)]
+        for vertex in vertices:
+            check_on_streams(vertex, str(pattern))
+            if vertex.where is not None:
+                self._vertex_attributes.check(vertex.where)
 
     def _check_ids(self, pattern: Pattern) -> None:
         """Refuse ids of a kind that the graph's are not, as other searches do."""
