@@ -36,6 +36,7 @@ void bind_local_counts(nanobind::module_& module);
 void bind_names(nanobind::module_& module);
 void bind_numbering(nanobind::module_& module);
 void bind_pcsr(nanobind::module_& module);
+void bind_records(nanobind::module_& module);
 void bind_ring(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);
 void bind_runs(nanobind::module_& module);

@@ -22,6 +22,7 @@ NB_MODULE(_native, module) {
   motiflux::bind_names(module);
   motiflux::bind_numbering(module);
   motiflux::bind_pcsr(module);
+  motiflux::bind_records(module);
   motiflux::bind_ring(module);
   motiflux::bind_rows(module);
   motiflux::bind_runs(module);

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from motiflux.serve.records import ATTRIBUTES, DST, INSERT, SRC, TIME, RecordReader, Taken
+from motiflux.serve.batch import ATTRIBUTES, DST, INSERT, SRC, TIME
+from motiflux.serve.records import RecordReader, Taken
 from motiflux.serve.service import Service
 from motiflux.serve.settings.read import read_settings
 from tests.serve.test_durability import dead, fed, service_in

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import Any
 
+from motiflux._native import Records
 from motiflux.errors import MotifluxError
+from motiflux.serve.batch import Batch, encode, no_records
 from motiflux.serve.checkpoints import Checkpoints, Moment
 from motiflux.serve.clock import Clock
 from motiflux.serve.figures import Figures
@@ -22,9 +24,9 @@ from motiflux.serve.log.group import DeadLetter, Group, LogRow
 from motiflux.serve.log.schema import unwritable
 from motiflux.serve.log.store import Store
 from motiflux.serve.matching import LiveMonitor, Outcome
-from motiflux.serve.ordering import BEGIN, MOMENT, Late, Numbered
+from motiflux.serve.ordering import BEGIN, MOMENT, Late
 from motiflux.serve.patterns import Patterns
-from motiflux.serve.records import SHOWN, TIME, Record, encode
+from motiflux.serve.records import SHOWN
 from motiflux.serve.recovery import Recovery, order_records
 from motiflux.serve.settings.read import Settings
 
@@ -83,7 +85,7 @@ class Engine:
         group = Group(arrival=self.clock.now())
         self.patterns.begin(self.number, group)
         if self._settings.stream.lateness:  # while nothing was read, no source was silent
-            self._logged(group, BEGIN, [], [])
+            self._logged(group, BEGIN, no_records(), [])
         self._last_arrival = group.arrival
         if not group.is_empty:
             self._committer.submit(group)
@@ -176,10 +178,10 @@ class Engine:
         arrival = self.clock.now()
         began = chunks[0].arrived if chunks else time.perf_counter()
         group = Group(arrival=arrival, began=began)
-        released: list[Numbered] = []
+        released: list[Batch] = []
         late: list[Late] = []
         if needs_moment:
-            released += self._logged(group, MOMENT, [], late)
+            released.append(self._logged(group, MOMENT, no_records(), late))
         for chunk in chunks:
             answer = self._answer_of(chunk, reader)
             if answer is None:
@@ -189,8 +191,8 @@ class Engine:
                     "refused": len(chunk.refused),
                     "reasons": [f"{one.place}: {one.reason}" for one in chunk.refused[:10]],
                 }
-                if chunk.records:
-                    released += self._logged(group, chunk.source, chunk.records, late)
+                if len(chunk.records):
+                    released.append(self._logged(group, chunk.source, chunk.records, late))
                 for one in chunk.refused:
                     group.dead.append(DeadLetter(arrival, chunk.source, one.place, one.text, one.reason))
                 if chunk.lost is not None:
@@ -204,9 +206,9 @@ class Engine:
                 group.done.append(_told(chunk.done, answer))
         if group.rows:  # what was refused, or came before, does not make sources be heard
             self._last_arrival = arrival
-        outcome = Outcome()
+        outcome, records = Outcome(), Batch.joined(released)
         for monitor in self.monitors.values():
-            monitor.apply(released, arrival, outcome)
+            monitor.apply(records, arrival, outcome)
         self._settle(group, outcome, late)
         return group
 
@@ -216,12 +218,10 @@ class Engine:
         group.dead.append(DeadLetter(group.arrival, source, lost.place, "", lost.reason))
         self._figures.lose(source, lost.amount, lost.reason)
 
-    def _logged(self, group: Group, source: str, records: list[Record], late: list[Late]) -> list[Numbered]:
+    def _logged(self, group: Group, source: str, records: Records, late: list[Late]) -> Batch:
         """Add a row of the log to a group; return the records to apply now."""
-        for record in records:
-            if record[TIME] is None:
-                record[TIME] = group.arrival
-        row = LogRow(self.number, len(records), group.arrival, source, encode(records))
+        records.fill_times(group.arrival)
+        row = LogRow(self.number, len(records), group.arrival, source, records.encode())
         group.rows.append(row)
         self._row += 1
         self.number += len(records)
@@ -255,7 +255,7 @@ class Engine:
             LOG.warning("pattern %s is paused: %s", row.settings.name, reason)
         refused = [(one.numbered, one.reason) for one in late] + outcome.refused
         for numbered, reason in refused:
-            text = encode([numbered.record]).decode()[1:-1][:SHOWN]
+            text = encode(numbered.record)[:SHOWN]
             place = f"record {numbered.number}"
             group.dead.append(DeadLetter(group.arrival, numbered.source, place, text, reason))
         moved, self._late = self.ordering.late - self._late, self.ordering.late

@@ -10,7 +10,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from motiflux.serve.records import Record, Refused
+from motiflux._native import Records
+from motiflux.serve.records import Refused
 
 Answer = dict[str, Any]
 
@@ -55,7 +56,7 @@ class Chunk:
     """
 
     source: str
-    records: list[Record]
+    records: Records
     refused: list[Refused] = field(default_factory=list)
     position: Any = None
     key: str | None = None

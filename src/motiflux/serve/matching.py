@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,8 @@ from motiflux.api.counting import count as count_matches
 from motiflux.errors import ArgumentError, CountOverflowError, StreamError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
+from motiflux.serve.batch import ATTRIBUTES, DST, INSERT, LABEL, SRC, TIME, Batch, Numbered
 from motiflux.serve.log.group import Alert, PatternRow
-from motiflux.serve.ordering import Numbered
-from motiflux.serve.records import ATTRIBUTES, DST, INSERT, LABEL, SRC, TIME, updates_of
 from motiflux.serve.settings.parts import MonitorSettings, StreamSettings
 from motiflux.serve.slow import LeftOut
 from motiflux.serve.watched import Bucket, Watched
@@ -60,7 +60,7 @@ class Outcome:
 
     def is_refused(self, record: Numbered) -> bool:
         """Whether a record was refused last."""
-        return bool(self.refused) and self.refused[-1][0] is record
+        return bool(self.refused) and self.refused[-1][0].number == record.number
 
 
 def new_monitor(settings: MonitorSettings, graph: Graph) -> Monitor:
@@ -113,6 +113,7 @@ class LiveMonitor:
         checkpoint: Path | None = None,
     ) -> None:
         self.settings = settings
+        self._sources = None if settings.sources is None else set(settings.sources)
         self._stream = stream
         self._seconds = update_seconds
         self._alert_ids = alert_ids
@@ -128,10 +129,6 @@ class LiveMonitor:
             self.monitor = Monitor.load(checkpoint, device=settings.device)
             for pattern in self.monitor.patterns:
                 self.monitor.drop(pattern)
-
-    def takes(self, source: str) -> bool:
-        """Whether it takes the records of a source."""
-        return self.settings.sources is None or source in self.settings.sources
 
     def checkpoint(self) -> Checkpoint:
         """Return a copy of the monitor's state, which can be written later."""
@@ -209,26 +206,24 @@ class LiveMonitor:
             )
         return self.snapshot()
 
-    def replay(self, records: Sequence[Numbered]) -> None:
+    def replay(self, records: Batch) -> None:
         """Apply records again whose matches are known."""
         watched, self.watched = self.watched, []
         for one in watched:
             self.monitor.drop(one.pattern)
-        self._apply([one for one in records if self.takes(one.source)], 0, Outcome(), None)
+        self._apply(self._taken(records), 0, Outcome(), None)
 
-    def apply(self, records: Sequence[Numbered], arrival: int, outcome: Outcome) -> None:
+    def apply(self, records: Batch, arrival: int, outcome: Outcome) -> None:
         """Apply records, and add what came of it to the outcome."""
-        taken = (
-            records if self.settings.sources is None else [one for one in records if self.takes(one.source)]
-        )
-        if taken:
-            self._apply(taken, arrival, outcome, self._seconds)
+        self._apply(self._taken(records), arrival, outcome, self._seconds)
 
-    def _apply(
-        self, records: Sequence[Numbered], arrival: int, outcome: Outcome, seconds: float | None
-    ) -> None:
+    def _taken(self, records: Batch) -> Batch:
+        """Return the records of its sources."""
+        return records if self._sources is None else records.of_sources(self._sources)
+
+    def _apply(self, records: Batch, arrival: int, outcome: Outcome, seconds: float | None) -> None:
         """Apply records; those that cannot be applied together are divided."""
-        left = [records] if records else []
+        left = [records] if len(records) else []
         while left:
             part = left.pop()
             delta = self._tried(part, seconds, outcome)
@@ -239,9 +234,7 @@ class LiveMonitor:
             elif not outcome.is_refused(part[0]):
                 self._without_slow(part, arrival, outcome, delta)
 
-    def _tried(
-        self, records: Sequence[Numbered], seconds: float | None, outcome: Outcome | None = None
-    ) -> Delta | None:
+    def _tried(self, records: Batch, seconds: float | None, outcome: Outcome | None = None) -> Delta | None:
         """Return the changes by records; None if they are refused, or a count is too large."""
         try:
             return self.monitor.apply(self._updates(records), timeout=seconds)
@@ -252,14 +245,12 @@ class LiveMonitor:
             pass
         return None
 
-    def _updates(self, records: Sequence[Numbered]) -> Updates:
+    def _updates(self, records: Batch) -> Updates:
         keeps = self.settings.attributes
         timed = keeps or self.settings.window is not None
-        return updates_of([one.record for one in records], self._stream, times=timed, attributes=keeps)
+        return records.updates(self._stream, times=timed, attributes=keeps)
 
-    def _without_slow(
-        self, records: Sequence[Numbered], arrival: int, outcome: Outcome, delta: Delta | None
-    ) -> None:
+    def _without_slow(self, records: Batch, arrival: int, outcome: Outcome, delta: Delta | None) -> None:
         """Apply one record that takes too long, and pause the patterns that are to blame.
 
         Parameters
@@ -277,7 +268,7 @@ class LiveMonitor:
         else:
             self._tell(delta, records, arrival, outcome)
 
-    def _tell(self, delta: Delta, records: Sequence[Numbered], arrival: int, outcome: Outcome) -> None:
+    def _tell(self, delta: Delta, records: Batch, arrival: int, outcome: Outcome) -> None:
         """Count the matches of a call, and make alerts of them."""
         self.engine, self.reason = delta.engine, delta.reason
         if (now := time.monotonic()) - self._sized_at >= _SIZE_SECONDS:
@@ -301,7 +292,7 @@ class LiveMonitor:
         watched: Watched,
         change: PatternDelta,
         changes: Changes,
-        records: Sequence[Numbered],
+        records: Batch,
         arrival: int,
     ) -> list[tuple[int, Alert]]:
         """Return alerts with the position of their record, within the limits of the pattern."""
@@ -390,7 +381,7 @@ class LiveMonitor:
         return facts
 
 
-def _divided(records: Sequence[Numbered], reached: int | None) -> list[Sequence[Numbered]]:
+def _divided(records: Batch, reached: int | None) -> list[Batch]:
     """Return the parts to apply one after another of records that take too long together.
 
     Parameters
@@ -400,10 +391,11 @@ def _divided(records: Sequence[Numbered], reached: int | None) -> list[Sequence[
     """
     if reached is None:
         half = len(records) // 2
-        parts = [records[:half], records[half:]]
+        ends = [half]
     else:
-        parts = [records[:reached], records[reached : reached + 1], records[reached + 1 :]]
-    return [part for part in parts if part]
+        ends = [reached, reached + 1]
+    cuts = [0, *ends, len(records)]
+    return [records.part(first, end) for first, end in pairwise(cuts) if first < end]
 
 
 def alert_id(pattern: int, number: int, sign: int, vertices: Iterable[Any]) -> str:

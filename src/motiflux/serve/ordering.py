@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from motiflux.serve.records import TIME, Record
+import numpy as np
+
+from motiflux._native import Records
+from motiflux.serve.batch import TIME, Batch, Numbered, Record
 from motiflux.serve.settings.parts import StreamSettings
 from motiflux.times.iso import format_moment
 
+_FIRST, _LAST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 MOMENT, BEGIN = "", "*"
 """Sources of rows without records: a time that is reached, and the begin of a process."""
-
-
-class Numbered(NamedTuple):
-    """A record with its number in the log and the name of its source."""
-
-    number: int
-    source: str
-    record: Record
 
 
 class Late(NamedTuple):
@@ -42,6 +37,7 @@ class Ordering:
     """
 
     def __init__(self, settings: StreamSettings) -> None:
+        self._settings = settings
         self._lateness, self._idle = settings.lateness, settings.idle
         self._clamps = settings.late == "clamp"
         self._ahead = settings.ahead
@@ -60,7 +56,7 @@ class Ordering:
         """The time of the last record that was released; None: none was."""
         return self._applied
 
-    def put(self, first: int, source: str, records: Sequence[Record], arrival: int) -> list[Late]:
+    def put(self, first: int, source: str, records: Records, arrival: int) -> list[Late]:
         """Take the records of a source, numbered from `first`; return those that are refused."""
         numbered = (Numbered(number, source, record) for number, record in enumerate(records, first))
         return [late for one in numbered if (late := self._put(one, arrival)) is not None]
@@ -92,7 +88,7 @@ class Ordering:
             numbered, f"expected a time until {format_moment(arrival + self._ahead, utc=True)}, found {found}"
         )
 
-    def release(self, arrival: int) -> list[Numbered]:
+    def release(self, arrival: int) -> Batch:
         """Return the records that need not wait any more, by time and number.
 
         Parameters
@@ -106,7 +102,7 @@ class Ordering:
             time, number, source, record = heapq.heappop(self._heap)
             self._applied = time
             released.append(Numbered(number, source, record))
-        return released
+        return Batch.of(released, self._settings)
 
     def _reached(self, arrival: int) -> int | None:
         """Return the watermark; None: nothing holds it back."""
@@ -142,31 +138,39 @@ class InOrder(Ordering):
 
     def __init__(self, settings: StreamSettings) -> None:
         super().__init__(settings)
-        self._ready: list[Numbered] = []
+        self._ready: list[Batch] = []
 
-    def put(self, first: int, source: str, records: Sequence[Record], arrival: int) -> list[Late]:
+    def put(self, first: int, source: str, records: Records, arrival: int) -> list[Late]:
         """Take the records of a source, numbered from `first`; return those that are refused."""
+        count = len(records)
+        if not count:
+            return []
+        times = records.times()
+        # A record in the future does not make others late.
+        beyond = times > (_LAST if self._ahead is None else min(arrival + self._ahead, _LAST))
+        before = _FIRST if self._applied is None else self._applied
+        reached = np.maximum.accumulate(np.concatenate([[before], np.where(beyond, _FIRST, times)]))
+        late = ~beyond & (times < reached[:-1])
+        self.late += int(late.sum())
+        gone = beyond if self._clamps else beyond | late
         refused = []
-        for number, record in enumerate(records, first):
-            numbered = Numbered(number, source, record)
-            time, applied = record[TIME], self._applied
-            if self._ahead is not None and (future := self._beyond(numbered, arrival)) is not None:
-                refused.append(future)
-                continue
-            if applied is not None and time < applied:
-                self.late += 1
-                if not self._clamps:
-                    refused.append(_late(numbered, applied))
-                    continue
-                record[TIME] = applied
-            else:
-                self._applied = time
-            self._ready.append(numbered)
+        for at in np.flatnonzero(gone).tolist():
+            numbered = Numbered(first + at, source, records[at])
+            refused.append(self._beyond(numbered, arrival) or _late(numbered, int(reached[at])))
+        if late.any() and self._clamps:
+            records.set_times(np.where(late, reached[:-1], times))
+        if not beyond.all():
+            self._applied = int(reached[-1])
+        numbers = np.arange(first, first + count)
+        if refused:
+            rows = np.flatnonzero(~gone)
+            records, numbers = records.take(rows), numbers[rows]
+        self._ready.append(Batch(records, numbers, [source] * len(numbers)))
         return refused
 
-    def release(self, arrival: int) -> list[Numbered]:
+    def release(self, arrival: int) -> Batch:
         """Return all records."""
-        released, self._ready = self._ready, []
+        released, self._ready = Batch.joined(self._ready), []
         return released
 
 

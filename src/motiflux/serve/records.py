@@ -1,30 +1,22 @@
-"""Records: updates as the log has them, read from lines of JSON and from Arrow.
-
-A record is a list ``[insert, src, dst, label, time, src_label, dst_label, *attributes]``: 1 or 0, ids, a
-label or None, nanoseconds since 1970 (None: the time of arrival), and the attributes in the order of the
-configuration.
-"""
+"""Records, read from lines of JSON and from Arrow."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from motiflux._native import RecordLines, Records
 from motiflux.packages import require
 from motiflux.serve.arrow_rows import arrow_rows
+from motiflux.serve.batch import DST_LABEL, LABEL, SRC_LABEL, Record, kinds_of, no_records
 from motiflux.serve.settings.parts import StreamSettings
-from motiflux.stream.updates import OPS, Updates, VertexLabels
+from motiflux.stream.updates import OPS
 from motiflux.stream.window import MOST
 from motiflux.times import is_moment, moment_of
 from motiflux.times.iso import parse_moment
 
-Record = list[Any]
-
-INSERT, SRC, DST, LABEL, TIME, SRC_LABEL, DST_LABEL, ATTRIBUTES = range(8)
 SHOWN = 2000
 """Characters of a refused record that are kept."""
 _LARGEST = 2**63
@@ -54,14 +46,14 @@ class Refused:
 class Taken:
     """What was read of a piece of a source."""
 
-    records: list[Record] = field(default_factory=list)
+    records: Records = field(default_factory=no_records)
     refused: list[Refused] = field(default_factory=list)
     size: int = 0
     """Bytes of the piece."""
 
     def add(self, more: Taken) -> None:
         """Add what was read of another piece."""
-        self.records += more.records
+        self.records.extend(more.records, 0, len(more.records))
         self.refused += more.refused
         self.size += more.size
 
@@ -90,6 +82,22 @@ class RecordReader:
         labels += [(part, settings.vertex_labels) for part in ("src_label", "dst_label")]
         self._labels = [(columns[part], None if kind is None else _CHECKS[kind]) for part, kind in labels]
         self._attributes = [(name, _CHECKS[kind]) for name, kind in settings.attributes.items()]
+        self._kinds = kinds_of(settings)
+        self._lines = RecordLines(
+            self._kinds,
+            self._op,
+            self._time,
+            [
+                *(columns[part] for part in ("src", "dst", "label", "src_label", "dst_label")),
+                *settings.attributes,
+            ],
+            [word for word, inserts in OPS.items() if inserts],
+            [word for word, inserts in OPS.items() if not inserts],
+            self._unit,
+            self._refuses_missing_times,
+            longest,
+            _LONGEST_ID,
+        )
 
     def lines(self, data: bytes, place: Callable[[int], str]) -> Taken:
         """Read lines of JSON, each with an object; empty lines are left out.
@@ -99,23 +107,33 @@ class RecordReader:
         place
             Returns the place of a line in words, by its number from 0.
         """
-        taken = Taken(size=len(data))
-        for number, line in enumerate(data.split(b"\n")):
-            if not line or line.isspace():
-                continue
-            try:
-                if len(line) > self._longest:
-                    raise ValueError(f"expected at most {self._longest} bytes, found {len(line)}")
-                taken.records.append(self.record(_decode(line)))
-            except ValueError as error:
-                text = line[:SHOWN].decode("utf-8", "replace")
-                taken.refused.append(Refused(place(number), text[:SHOWN], str(error)))
+        taken = Taken(Records(self._kinds), size=len(data))
+        begin = number = 0
+        while begin < len(data):
+            begin, number = self._lines.read(taken.records, data, begin, number)
+            if begin < len(data):  # a line that is left to us
+                end = data.find(b"\n", begin)
+                end = len(data) if end < 0 else end
+                self._read_line(data[begin:end], number, place, taken)
+                begin, number = end + 1, number + 1
         return taken
+
+    def _read_line(self, line: bytes, number: int, place: Callable[[int], str], taken: Taken) -> None:
+        """Read a line that is unusual, or no record; `number`: how many were before it."""
+        if not line or line.isspace():
+            return
+        try:
+            if len(line) > self._longest:
+                raise ValueError(f"expected at most {self._longest} bytes, found {len(line)}")
+            taken.records.append(self.record(_decode(line)))
+        except ValueError as error:
+            text = line[:SHOWN].decode("utf-8", "replace")
+            taken.refused.append(Refused(place(number), text[:SHOWN], str(error)))
 
     def arrow(self, data: bytes, place: Callable[[int], str]) -> Taken:
         """Read a stream of Arrow; what is no such stream is refused as a whole."""
         arrow = require("pyarrow", "records in Arrow")
-        taken = Taken(size=len(data))
+        taken = Taken(Records(self._kinds), size=len(data))
         try:
             for number, row in enumerate(arrow_rows(data, self._longest)):
                 try:
@@ -124,7 +142,7 @@ class RecordReader:
                     taken.refused.append(Refused(place(number), str(row)[:SHOWN], str(error)))
         except (arrow.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
             reason = f"expected a stream of Arrow, found an error: {str(error)[:200]}"
-            return Taken([], [Refused(place(0), f"{len(data)} bytes", reason)])
+            return Taken(no_records(), [Refused(place(0), f"{len(data)} bytes", reason)])
         return taken
 
     def record(self, given: Any) -> Record:
@@ -233,69 +251,3 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "float": _float,
     "boolean": _boolean,
 }
-
-
-def updates_of(
-    records: Sequence[Record], settings: StreamSettings, *, times: bool = True, attributes: bool = True
-) -> Updates:
-    """Return records, of which there is at least one, as `Monitor` takes them.
-
-    Parameters
-    ----------
-    times, attributes
-        Whether the monitor reads them: without, updates are applied faster.
-    """
-    columns = list(zip(*records, strict=True))
-    labels = None
-    if settings.labels is not None:
-        missing: Any = "" if settings.labels == "text" else 0
-        labels = np.array([missing if one is None else one for one in columns[LABEL]])
-    of_edges: dict[str, Any] = {}
-    if attributes:
-        for place, (name, kind) in enumerate(settings.attributes.items(), ATTRIBUTES):
-            of_edges[name] = _column(columns[place], kind)
-    return Updates(
-        np.array(columns[INSERT], dtype=bool),
-        _ids(columns[SRC]),
-        _ids(columns[DST]),
-        labels,
-        np.array(columns[TIME], dtype=np.int64).view("datetime64[ns]") if times else None,
-        _vertex_labels(columns) if settings.vertex_labels is not None else None,
-        zoned=True if times else None,
-        attributes=of_edges or None,
-    )
-
-
-def _ids(values: Iterable[Any]) -> np.ndarray[Any, Any]:
-    return np.array(values)
-
-
-def _column(values: Sequence[Any], kind: str) -> Any:
-    if kind == "float" and None in values:
-        return [value if value is None else float(value) for value in values]
-    return list(values)
-
-
-def _vertex_labels(columns: Sequence[Sequence[Any]]) -> VertexLabels | None:
-    named = [
-        (columns[end][at], label, at)
-        for end, part in ((SRC, SRC_LABEL), (DST, DST_LABEL))
-        for at, label in enumerate(columns[part])
-        if label is not None
-    ]
-    if not named:
-        return None
-    named.sort(key=lambda one: one[2])
-    ids, labels, places = zip(*named, strict=True)
-    return VertexLabels(np.array(ids), np.array(labels), np.array(places, dtype=np.int64))
-
-
-def encode(records: Sequence[Record]) -> bytes:
-    """Return records as the log has them."""
-    return json.dumps(records, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def decode(data: bytes) -> list[Record]:
-    """Return the records of the log."""
-    found: list[Record] = json.loads(data)
-    return found

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from motiflux._native import Records
 from motiflux.errors import FormatError
+from motiflux.serve.batch import Batch, decode
 from motiflux.serve.initial import initial_file, keep_initial
 from motiflux.serve.log.group import CheckpointRow, LogRow
 from motiflux.serve.log.store import Store
 from motiflux.serve.matching import LiveMonitor
-from motiflux.serve.ordering import BEGIN, Late, Numbered, Ordering, ordering_of
-from motiflux.serve.records import Record, decode
+from motiflux.serve.ordering import BEGIN, Late, Ordering, ordering_of
 from motiflux.serve.settings.parts import MonitorSettings
 from motiflux.serve.settings.read import Settings
 
@@ -31,8 +31,8 @@ _PIECE = 4096
 
 
 def order_records(
-    ordering: Ordering, first: int, source: str, arrival: int, records: Sequence[Record]
-) -> tuple[list[Numbered], list[Late]]:
+    ordering: Ordering, first: int, source: str, arrival: int, records: Records
+) -> tuple[Batch, list[Late]]:
     """Put the records of one row of the log in order; return those to apply now, and those refused."""
     if source == BEGIN:
         ordering.begin(arrival)
@@ -164,11 +164,11 @@ class Recovery:
             self.ordering.restore(self.checkpoint.ordering)
         if len(self.ordering) or self._store.next_row > begin + 1:
             self._keep_order()
-        pending: list[Numbered] = []
+        pending: list[Batch] = []
         for row, logged in enumerate(self._store.tail(begin), begin + 1):
-            pending += self._released(logged)
+            pending.append(self._released(logged))
             self.replayed += logged.count
-            if len(pending) >= _PIECE or row in self._since.values():
+            if sum(map(len, pending)) >= _PIECE or row in self._since.values():
                 self._apply(pending, row)
                 pending = []
         self._apply(pending, self._store.next_row)
@@ -191,15 +191,16 @@ class Recovery:
         ordering.restore(self.ordering.state())
         self.ordering = ordering
 
-    def _released(self, row: LogRow) -> list[Numbered]:
-        records = decode(row.records)
+    def _released(self, row: LogRow) -> Batch:
+        records = decode(row.records, self._stream)
         released, _ = order_records(self.ordering, row.first, row.source, row.arrival, records)
         return released
 
-    def _apply(self, records: list[Numbered], row: int) -> None:
+    def _apply(self, pending: list[Batch], row: int) -> None:
         """Apply the records up to a row of the log to the monitors that were there then."""
+        records = Batch.joined(pending)
         for name, monitor in self.monitors.items():
-            if self._since[name] < row and records:
+            if self._since[name] < row and len(records):
                 monitor.replay(records)
 
     def _order_facts(self) -> dict[str, Any]:
