@@ -37,6 +37,10 @@ using PyQueryVertex =
 // Source, target, whether either way, index, whether in the order of the first column, whether it accepts
 // all.
 using PyQueryEdge = std::tuple<int, int, bool, std::size_t, bool, bool>;
+// Source and target, -1 for any vertex; whether either way, index, whether it accepts all; of that vertex,
+// labels or None, a list or -1, and query vertices whose images it is not.
+using PyNegatedEdge =
+    std::tuple<int, int, bool, std::size_t, bool, std::optional<std::vector<Label>>, int, std::uint32_t>;
 // Whether a vertex, its position, columns.
 using PyLiveVariable = std::tuple<bool, int, std::vector<std::size_t>>;
 
@@ -75,8 +79,9 @@ class PyCompared {
   }
 
   void add_pattern(std::size_t slot, bool listed, const std::vector<PyQueryVertex>& vertices,
-                   const std::vector<PyQueryEdge>& edges, const std::vector<PyLiveVariable>& variables,
-                   const std::vector<PyComparison>& comparisons, const std::optional<PySpan>& span) {
+                   const std::vector<PyQueryEdge>& edges, const std::vector<PyNegatedEdge>& negated,
+                   const std::vector<PyLiveVariable>& variables, const std::vector<PyComparison>& comparisons,
+                   const std::optional<PySpan>& span) {
     ComparedPattern pattern;
     pattern.slot = slot;
     pattern.listed = listed;
@@ -96,6 +101,22 @@ class PyCompared {
       edge.by_value = by_value;
       edge.accepts_all = accepts_all;
       pattern.edges.push_back(std::move(edge));
+    }
+    for (const auto& [source, target, either, index, accepts_all, labels, list, besides] : negated) {
+      constexpr int kNone = ComparedPattern::kNone;
+      require(source >= kNone && source < size && target >= kNone && target < size && source != target,
+              "a negated edge names no query vertex");
+      require(index < indexes_, "no such index");
+      ComparedPattern::Negated one;
+      one.edge.source = source;
+      one.edge.target = target;
+      one.edge.either = either;
+      one.edge.index = index;
+      one.edge.accepts_all = accepts_all;
+      one.labels = labels;
+      one.list = list;
+      one.besides = besides;
+      pattern.negated.push_back(std::move(one));
     }
     for (const auto& [is_vertex, position, columns] : variables) {
       const auto number = static_cast<int>(pattern.variables.size());
@@ -146,17 +167,21 @@ class PyCompared {
 
   // A row of copies for each row of images.
   nb::object witnesses(std::size_t slot, const nb::ndarray<const Vertex, nb::ndim<2>, nb::c_contig>& images,
-                       const Moments& came, const Moments& gone) {
-    require(came.size() == images.shape(0) && gone.size() == came.size(), "one moment for each row expected");
+                       const Moments& came, const Moments& gone, const Moments& least) {
+    require(came.size() == images.shape(0) && gone.size() == came.size() && least.size() == came.size(),
+            "one moment for each row expected");
     std::vector<ComparedCopies::View> views;
     for (std::size_t at = 0; at < came.size(); ++at)
       views.push_back(
           {static_cast<ComparedCopies::Moment>(came(at)), static_cast<ComparedCopies::Moment>(gone(at))});
+    std::vector<ComparedCopies::Moment> first;
+    for (std::size_t at = 0; at < least.size(); ++at)
+      first.push_back(static_cast<ComparedCopies::Moment>(least(at)));
     native_copies_of(copies_).index_removed();
     SignalWatch watch(std::nullopt);
     std::vector<Row> rows;
     try {
-      rows = matcher_.witnesses(slot, {images.data(), images.size()}, views, watch);
+      rows = matcher_.witnesses(slot, {images.data(), images.size()}, views, first, watch);
     } catch (const dynamic::Stopped&) {
       watch.take_gil();
       throw nb::python_error();
@@ -188,7 +213,7 @@ void bind_compared(nb::module_& module) {
       .def("set_ranks", &PyCompared::set_ranks, "column"_a, "ranks"_a)
       .def("add_index", &PyCompared::add_index, "column"_a.none(), "floats"_a)
       .def("add_pattern", &PyCompared::add_pattern, "slot"_a, "listed"_a, "vertices"_a, "edges"_a,
-           "variables"_a, "comparisons"_a, "span"_a.none())
+           "negated"_a, "variables"_a, "comparisons"_a, "span"_a.none())
       .def(
           "drop_pattern", [](PyCompared& self, std::size_t slot) { self.matcher().drop_pattern(slot); },
           "slot"_a)
@@ -198,7 +223,7 @@ void bind_compared(nb::module_& module) {
       .def("apply", &PyCompared::apply, "rows"_a, "inserts"_a)
       .def("undo", [](PyCompared& self) { self.matcher().copies().undo(); })
       .def("match", &PyCompared::match, "found"_a, "terms"_a, "full"_a.none(), "timeout"_a.none())
-      .def("witnesses", &PyCompared::witnesses, "slot"_a, "images"_a, "came"_a, "gone"_a)
+      .def("witnesses", &PyCompared::witnesses, "slot"_a, "images"_a, "came"_a, "gone"_a, "least"_a)
       .def_prop_ro("nbytes", [](PyCompared& self) { return self.matcher().copies().bytes(); });
 }
 

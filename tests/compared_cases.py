@@ -39,6 +39,7 @@ class ComparedCase:
     pattern_vertex_labels: tuple[Any, ...]
     pattern_edges: tuple[reference.PatternEdge, ...]
     comparisons: tuple[reference.Comparison, ...]
+    negated: tuple[reference.NegatedEdge, ...] = ()
 
     def graph(self) -> mf.Graph:
         """Build the data graph."""
@@ -69,7 +70,9 @@ class ComparedCase:
 
     def embeddings(self, semantics: str = "isomorphism") -> set[tuple[int, ...]]:
         """All embeddings according to the reference."""
-        return reference.embeddings(*self._data, semantics=semantics, **self._options, **self._compared)
+        return reference.embeddings(
+            *self._data, semantics=semantics, negated=self.negated, **self._options, **self._compared
+        )
 
     def choices(self, semantics: str = "isomorphism") -> dict[tuple[int, ...], set[tuple[int, ...]]]:
         """All choices of copies according to the reference."""
@@ -77,7 +80,9 @@ class ComparedCase:
 
     def occurrences(self, semantics: str = "isomorphism") -> set[frozenset[tuple[int, ...]]]:
         """All occurrences according to the reference."""
-        return reference.occurrences(*self._data, semantics=semantics, **self._options, **self._compared)
+        return reference.occurrences(
+            *self._data, semantics=semantics, negated=self.negated, **self._options, **self._compared
+        )
 
     def automorphisms(self) -> set[tuple[int, ...]]:
         """All automorphisms of the pattern according to the reference."""

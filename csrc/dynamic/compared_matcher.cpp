@@ -38,29 +38,40 @@ void ComparedMatcher::accept(std::size_t slot, std::size_t edge, std::vector<std
                              std::vector<Label> labels) {
   for (const auto& pattern : patterns_) {
     if (pattern->slot != slot) continue;
-    pattern->edges[edge].facets = std::move(facets);
-    pattern->edges[edge].labels = std::move(labels);
+    const std::size_t edges = pattern->edges.size();
+    ComparedPattern::QueryEdge& own =
+        edge < edges ? pattern->edges[edge] : pattern->negated[edge - edges].edge;
+    own.facets = std::move(facets);
+    own.labels = std::move(labels);
     return;
   }
 }
 
 // As one change: the copies that are there before and after are common to both. Those that came are added to
 // them one after the other, and what the last one completes appears, unless it was there before. So each
-// embedding is found with one copy. The same from the other end for what vanishes.
+// embedding is found with one copy. The same from the other end for what vanishes. Where a negated edge goes,
+// the embeddings that have a choice before and after appear; where one comes, they vanish.
 std::vector<ComparedMatcher::Work> ComparedMatcher::all_work(bool batch) const {
   using View = ComparedCopies::View;
   constexpr ComparedCopies::Moment kNever = ComparedCopies::kNever;
-  const View before{0, 1}, after{kNever - 1, kNever};
+  const View before{0, 1}, after{static_cast<ComparedCopies::Moment>(copies_.changes().size()), kNever};
+  const bool negates =
+      std::ranges::any_of(patterns_, [](const auto& pattern) { return !pattern->negated.empty(); });
   std::vector<Work> work;
   ComparedCopies::Moment moment = 0;
   for (const auto& [row, inserts] : copies_.changes()) {
     ++moment;
     if (!batch) {
-      const View view = View::after(inserts ? moment : moment - 1);
-      work.push_back({{row, view, false, {}}, moment - std::uint64_t{1}, inserts});
+      const View with = View::after(inserts ? moment : moment - 1);
+      const View without = View::after(inserts ? moment - 1 : moment);
+      work.push_back({{row, with, with, false, {}, false}, moment - std::uint64_t{1}, inserts});
+      if (negates)
+        work.push_back({{row, without, without, false, {}, true}, moment - std::uint64_t{1}, !inserts});
     } else if (inserts ? copies_.gone(row) == kNever : copies_.came(row) == 0) {
       const View view = inserts ? View{moment, kNever} : View{0, moment};
-      work.push_back({{row, view, true, inserts ? before : after}, 0, inserts});
+      const View with = inserts ? after : before, without = inserts ? before : after;
+      work.push_back({{row, view, with, true, without, false}, 0, inserts});
+      if (negates) work.push_back({{row, without, without, true, with, true}, 0, !inserts});
     }
   }
   return work;
@@ -154,6 +165,7 @@ void ComparedMatcher::take(std::span<const Work> slice, Found& found) {
 
 std::vector<Copies::Row> ComparedMatcher::witnesses(std::size_t slot, std::span<const Vertex> images,
                                                     std::span<const ComparedCopies::View> views,
+                                                    std::span<const ComparedCopies::Moment> least,
                                                     Watch& watch) {
   const auto own = std::ranges::find_if(patterns_, [&](const auto& one) { return one->slot == slot; });
   if (own == patterns_.end()) throw std::logic_error("no such pattern");
@@ -161,10 +173,14 @@ std::vector<Copies::Row> ComparedMatcher::witnesses(std::size_t slot, std::span<
   ComparedSearch search(pattern, copies_, monitor_.graph(), monitor_.lists());
   const std::size_t size = pattern.vertices.size(), edges = pattern.edges.size();
   std::vector<Copies::Row> rows(views.size() * edges);
-  for (std::size_t at = 0; at < views.size(); ++at)
-    if (!search.witness(images.subspan(at * size, size), views[at], watch,
-                        std::span(rows).subspan(at * edges, edges)))
-      throw std::logic_error("a match has no choice of copies");
+  for (std::size_t at = 0; at < views.size(); ++at) {
+    ComparedCopies::View view = views[at];
+    while (!search.witness(images.subspan(at * size, size), view, watch,
+                           std::span(rows).subspan(at * edges, edges))) {
+      if (view.came == least[at]) throw std::logic_error("a match has no choice of copies");
+      view = ComparedCopies::View::after(view.came - 1);
+    }
+  }
   return rows;
 }
 

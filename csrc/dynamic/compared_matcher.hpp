@@ -34,10 +34,11 @@ class ComparedMatcher {
   // `full` is called whenever there are `most` words of rows. Throws Stopped.
   void match(const How& how, Found& found, Watch& watch, std::size_t most, const std::function<void()>& full);
 
-  // A choice of each row of `images` at its moment: rows of copies, one for each query edge. Throws
-  // std::logic_error if there is none, and Stopped.
+  // A choice of each row of `images` at its moment, or the last one before down to `least` that has any: rows
+  // of copies, one for each query edge. Throws std::logic_error if there is none, and Stopped.
   std::vector<Copies::Row> witnesses(std::size_t slot, std::span<const Vertex> images,
-                                     std::span<const ComparedCopies::View> views, Watch& watch);
+                                     std::span<const ComparedCopies::View> views,
+                                     std::span<const ComparedCopies::Moment> least, Watch& watch);
 
  private:
   using Task = ComparedSearch::Task;

@@ -35,6 +35,14 @@ struct ComparedPattern {
     std::vector<std::uint8_t> facets;
     std::vector<Label> labels;
   };
+  // A query edge that must not be there, from or to any vertex if it has no source or target (kNone).
+  struct Negated {
+    QueryEdge edge;
+    std::optional<std::vector<Label>> labels;  // of that vertex, ascending; null: all
+    int list = kNone;                          // of the monitor: the vertices that it may be
+    std::uint32_t besides = 0;                 // query vertices whose images it is not
+    bool is_pair() const { return edge.source != kNone && edge.target != kNone; }
+  };
   struct Variable {
     int edge = kNone, vertex = kNone;  // one of them
     std::vector<std::size_t> columns;  // of ComparedCopies
@@ -44,6 +52,7 @@ struct ComparedPattern {
   bool listed = false;
   std::vector<QueryVertex> vertices;
   std::vector<QueryEdge> edges;
+  std::vector<Negated> negated;
   std::vector<Variable> variables;
   // Has the comparisons; its variables have as many columns as those above, without values.
   copies::Network network;

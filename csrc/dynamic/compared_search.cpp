@@ -93,7 +93,13 @@ Total ComparedSearch::search(const Task& task, Column<Vertex>* rows, Watch& watc
   rows_ = rows;
   watch_ = &watch;
   try {
-    for (int e = 0; e < static_cast<int>(pattern_.edges.size()); ++e) {
+    for (int n = 0; task.inverse && n < static_cast<int>(pattern_.negated.size()); ++n) {
+      const Edge& edge = pattern_.negated[at(n)].edge;
+      if (!accepts_copy(edge, task.row)) continue;
+      begin_without(n, edge_.source, edge_.target);
+      if (edge.either) begin_without(n, edge_.target, edge_.source);
+    }
+    for (int e = 0; !task.inverse && e < static_cast<int>(pattern_.edges.size()); ++e) {
       if (comes_too_early(e, task.row) || !accepts_copy(pattern_.edges[at(e)], task.row)) continue;
       begin(e, task.row, edge_.source, edge_.target);
       if (pattern_.edges[at(e)].either) begin(e, task.row, edge_.target, edge_.source);
@@ -132,8 +138,21 @@ void ComparedSearch::begin(int edge, Row row, Vertex source, Vertex target) {
   descend();
 }
 
+// Searches the embeddings in which the copy is where a negated edge must not be.
+void ComparedSearch::begin_without(int negated, Vertex source, Vertex target) {
+  const ComparedPattern::Negated& own = pattern_.negated[at(negated)];
+  root_ = negated;
+  vertices_matched_ = 0;
+  back_to({0, 0, 0});
+  candidates_.clear();
+  work(1);
+  for (const auto& [vertex, image] : {std::pair(own.edge.source, source), {own.edge.target, target}})
+    if (vertex < 0 ? !may_be_free(own, image) : !match_vertex(vertex, image)) return;
+  descend();
+}
+
 void ComparedSearch::descend() {
-  if (edges_.size() == pattern_.edges.size()) return found();
+  if (edges_.size() == pattern_.edges.size()) return task_.inverse ? found_without() : found();
   Window best;
   if (!choose(best)) return;
   if (best.closes && best.size() > kLookUp)
@@ -412,8 +431,91 @@ void ComparedSearch::found() {
     if (serves_before(e)) return;
   if (has_choice_at(task_.view, true)) return;
   if (task_.except && has_choice_at(task_.other, false)) return;
+  if (is_negated(task_.judged)) return;
   add_checked(count_, 1);
   if (rows_ != nullptr) std::copy(image_.begin(), image_.end(), rows_->extend(image_.size()));
+}
+
+// The same without the copy: counts the embedding if it has a choice and no negated edge at this moment, and
+// was not found for an earlier negated edge, or an earlier copy that changes one.
+void ComparedSearch::found_without() {
+  work(16);
+  if (!is_negated_by(root_, task_.row) || !has_choice()) return;
+  for (int n = 0; n < root_; ++n)
+    if (is_negated_by(n, task_.row)) return;
+  if (is_negated(task_.judged)) return;
+  if (task_.except) {
+    for (const ComparedPattern::Negated& one : pattern_.negated) {
+      bool is_earlier = false;
+      visit_negated(one, [&](Row row) {
+        is_earlier = row < task_.row && copies_.lived(row, task_.other);
+        return !is_earlier;
+      });
+      if (is_earlier) return;
+    }
+    if (!has_choice_at(task_.other, false)) return;
+  }
+  add_checked(count_, 1);
+  if (rows_ != nullptr) std::copy(image_.begin(), image_.end(), rows_->extend(image_.size()));
+}
+
+// Whether some edge is there at a moment that must not be.
+bool ComparedSearch::is_negated(View view) const {
+  return std::ranges::any_of(pattern_.negated, [&](const ComparedPattern::Negated& one) {
+    bool there = false;
+    visit_negated(one, [&](Row row) {
+      there = copies_.lived(row, view);
+      return !there;
+    });
+    return there;
+  });
+}
+
+// Whether the copy is where a negated edge must not be.
+bool ComparedSearch::is_negated_by(int negated, Row row) const {
+  const ComparedPattern::Negated& own = pattern_.negated[at(negated)];
+  if (!accepts_copy(own.edge, row)) return false;
+  const auto is_there = [&](Vertex source, Vertex target) {
+    const auto fits = [&](int vertex, Vertex image) {
+      return vertex < 0 ? may_be_free(own, image) && !is_beside(own, image) : image_[at(vertex)] == image;
+    };
+    return fits(own.edge.source, source) && fits(own.edge.target, target);
+  };
+  return is_there(edge_.source, edge_.target) || (own.edge.either && is_there(edge_.target, edge_.source));
+}
+
+// Whether a vertex may be the end of a negated edge to any vertex.
+bool ComparedSearch::may_be_free(const ComparedPattern::Negated& negated, Vertex vertex) const {
+  return (!negated.labels || std::ranges::binary_search(*negated.labels, graph_.label(vertex))) &&
+         (negated.list < 0 || std::ranges::binary_search(lists_[at(negated.list)], vertex));
+}
+
+// Whether it is the image of a query vertex that may be there.
+bool ComparedSearch::is_beside(const ComparedPattern::Negated& negated, Vertex vertex) const {
+  bool found = false;
+  for_each_of(negated.besides, [&](int other) { found = found || image_[at(other)] == vertex; });
+  return found;
+}
+
+// Calls visit(row) for the copies that are where a negated edge must not be, at whatever moment, until it
+// returns false.
+template <class Visit>
+void ComparedSearch::visit_negated(const ComparedPattern::Negated& negated, Visit&& visit) const {
+  const Edge& edge = negated.edge;
+  if (negated.is_pair()) {
+    copies_.copies().visit_between(image_[at(edge.source)], image_[at(edge.target)], edge.labels, edge.either,
+                                   [&](Row row) { return !accepts_copy(edge, row) || visit(row); });
+    return;
+  }
+  const bool by_target = copies_.directed() && edge.source < 0;
+  const Vertex vertex = image_[at(edge.source < 0 ? edge.target : edge.source)];
+  const auto visit_row = [&](bool turned) {
+    return std::ranges::all_of(copies_.row(edge.index, vertex, turned), [&](const Entry& entry) {
+      return !accepts_copy(edge, entry.row) || !may_be_free(negated, entry.other) ||
+             is_beside(negated, entry.other) || visit(entry.row);
+    });
+  };
+  if (visit_row(by_target) && edge.either && copies_.directed()) visit_row(!by_target);
 }
 
 bool ComparedSearch::has_choice() {

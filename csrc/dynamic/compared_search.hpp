@@ -11,6 +11,10 @@
 // Vertices are assigned, each with all copies left between it and those before (a *domain*), so that an
 // embedding is found once for each query edge that the copy is given to, however many choices it has. Of
 // several such query edges the first one counts.
+//
+// Negated edges turn this round: a copy that comes there takes the embeddings that have a choice and no
+// negated edge without it, and one that goes brings them. Such an *inverse* search begins with the vertices
+// of the copy at each negated edge, at the moment without it.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +37,14 @@ class ComparedSearch {
   using View = ComparedCopies::View;
 
   struct Task {
-    Row row;    // the copy
-    View view;  // the moment that has it
-    // An embedding that has a choice at this moment, too, is left out; if there is one.
+    Row row;      // the copy
+    View view;    // the moment that has it; of an inverse search, one without it
+    View judged;  // the moment at which there is no negated edge
+    // An embedding that has a choice at this moment, too, is left out; of an inverse search, one that has
+    // none.
     bool except = false;
     View other;
+    bool inverse = false;
   };
 
   // All must outlive the object. `lists`: of vertices, by number.
@@ -77,6 +84,7 @@ class ComparedSearch {
 
   bool comes_too_early(int edge, Row row) const;
   void begin(int edge, Row row, Vertex source, Vertex target);
+  void begin_without(int negated, Vertex source, Vertex target);
   void descend();
   bool choose(Window& best);
   void scan(const Window& window);
@@ -94,7 +102,14 @@ class ComparedSearch {
   bool agrees(int variable, const std::int64_t* values) const;
 
   void found();
+  void found_without();
   bool has_choice();
+  bool is_negated(View view) const;
+  bool is_negated_by(int negated, Row row) const;
+  bool may_be_free(const ComparedPattern::Negated& negated, Vertex vertex) const;
+  bool is_beside(const ComparedPattern::Negated& negated, Vertex vertex) const;
+  template <class Visit>
+  void visit_negated(const ComparedPattern::Negated& negated, Visit&& visit) const;
   bool serves_before(int edge);
   bool has_choice_at(View view, bool without_copy);
   bool joins(const Edge& edge, Vertex source, Vertex target) const;
@@ -133,7 +148,7 @@ class ComparedSearch {
   // Of the search.
   Task task_{};
   dynamic::Edge edge_;  // of the copy
-  int root_ = 0;        // the query edge that has it
+  int root_ = 0;        // the query edge that has it, or the negated edge
   Total count_ = 0;
   Column<Vertex>* rows_ = nullptr;
   Watch* watch_ = nullptr;

@@ -1299,6 +1299,7 @@ class Compared:
         listed: bool,
         vertices: Sequence[tuple[Sequence[int] | None, int, int, int, int]],
         edges: Sequence[tuple[int, int, bool, int, bool, bool]],
+        negated: Sequence[tuple[int, int, bool, int, bool, Sequence[int] | None, int, int]],
         variables: Sequence[tuple[bool, int, Sequence[int]]],
         comparisons: Sequence[tuple[Any, ...]],
         span: tuple[Any, ...] | None,
@@ -1313,7 +1314,12 @@ class Compared:
         self, found: Found, terms: Terms, full: Callable[[Found], None] | None, timeout: float | None
     ) -> Found | None: ...
     def witnesses(
-        self, slot: int, images: NDArray[np.uint32], came: NDArray[np.int64], gone: NDArray[np.int64]
+        self,
+        slot: int,
+        images: NDArray[np.uint32],
+        came: NDArray[np.int64],
+        gone: NDArray[np.int64],
+        least: NDArray[np.int64],
     ) -> NDArray[np.uint32]: ...
     @property
     def nbytes(self) -> int: ...

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.conditions import Comparison, Operator
+from motiflux.cpu import reference
 from motiflux.pattern.elements import label_set
 from motiflux.stream.matching.compared import compared_names
-from tests.compared_cases import DIRECTIONS, ComparedCase, as_comparison, compared_cases
+from tests.compared_cases import DIRECTIONS, KINDS, ComparedCase, as_comparison, compared_cases
 from tests.property.test_monitor_attributes import Copy, World
 
 NAMES = ("time", "amount", "kind")
@@ -51,6 +52,10 @@ class Watched:
                 )
             ),
             comparisons=tuple(map(as_comparison, self.case.comparisons)),
+            negated=tuple(
+                mf.NegatedEdge(*map(_end, ends), label_set(labels), DIRECTIONS[str(kind)])
+                for *ends, labels, kind in self.case.negated
+            ),
         )
 
     def judged(self, copies: list[Copy]) -> ComparedCase:
@@ -65,8 +70,8 @@ class Watched:
         edges = []
         for (u, v, choice, kind), conditional in zip(case.pattern_edges, self.where, strict=True):
             bits = (1,) if conditional else (0, 1)
-            allowed = (0, 1) if choice is None else (choice,)
-            edges.append((u, v, frozenset(2 * label + bit for label in allowed for bit in bits), kind))
+            allowed = frozenset(2 * label + bit for label in _allowed(choice) for bit in bits)
+            edges.append((u, v, allowed, kind))
         return replace(
             case,
             edges=tuple(copy.key[:2] for copy in copies),
@@ -80,6 +85,10 @@ class Watched:
                 name: [*values[:first], *(None,) * more] for name, values in case.vertex_attributes.items()
             },
             pattern_edges=tuple(edges),
+            negated=tuple(
+                (u, v, frozenset(2 * label + bit for label in _allowed(choice) for bit in (0, 1)), kind)
+                for u, v, choice, kind in case.negated
+            ),
         )
 
     def found(self, copies: list[Copy], semantics: str, symmetry: str) -> dict[Any, Any]:
@@ -88,6 +97,29 @@ class Watched:
         if symmetry == "subgraphs":
             return {image: one for one in case.occurrences(semantics) for image in one}
         return {image: image for image in case.embeddings(semantics)}
+
+
+def _allowed(choice: int | None) -> tuple[int, ...]:
+    return (0, 1) if choice is None else (choice,)
+
+
+def _end(end: Any) -> int | mf.AnyVertex:
+    return mf.AnyVertex(label_set(end.labels)) if isinstance(end, reference.AnyVertex) else end
+
+
+@st.composite
+def negated_edges(draw: st.DrawFn, case: ComparedCase) -> ComparedCase:
+    """Draw edges that must not be there: none, or one or two, between query vertices or to any vertex."""
+    vertices = range(len(case.pattern_vertex_labels))
+    labels = st.none() if case.edge_labels is None else st.sampled_from((None, 0, 1))
+    ends = st.none() if case.vertex_labels is None else st.sampled_from((None, 0, 1))
+    negated = []
+    for _ in range(draw(st.sampled_from((0, 0, 1, 1, 2)))):
+        pair: list[Any] = list(draw(st.permutations(vertices))[:2])
+        if draw(st.integers(0, 2)) == 0:
+            pair[draw(st.integers(0, 1))] = reference.AnyVertex(draw(ends))
+        negated.append((*pair, draw(labels), draw(st.sampled_from(KINDS[case.directed]))))
+    return replace(case, negated=tuple(negated))
 
 
 @st.composite
@@ -148,8 +180,9 @@ def test_matches_come_and_go_with_choices_of_copies(depth: str) -> None:
 def _follow(data: Any) -> None:
     case = data.draw(compared_cases(most_copies=8))
     mode = data.draw(st.sampled_from(("sequence", "batch")))
-    semantics = data.draw(st.sampled_from(("isomorphism", "isomorphism", "homomorphism")))
-    symmetries = ("embeddings", "subgraphs") if semantics == "isomorphism" else ("embeddings",)
+    semantics = data.draw(st.sampled_from(("isomorphism", "isomorphism", "homomorphism", "induced")))
+    symmetries = ("embeddings",) if semantics == "homomorphism" else ("embeddings", "subgraphs")
+    case = data.draw(negated_edges(case))
     window = data.draw(st.sampled_from((None, None, 2, 4, 3.0)))
     world = World(case.directed, case.num_vertices, window, data.draw(st.sampled_from(symmetries)))
     watched = [data.draw(watched_patterns(case))]
@@ -191,7 +224,7 @@ def _follow(data: Any) -> None:
         action = data.draw(st.sampled_from(("apply", "apply", "apply", "refuse", "save", "add", "drop")))
         if action == "add" and len(watched) < 3:
             other = other_patterns(case, data.draw(compared_cases(most_copies=2)))
-            one = replace(data.draw(watched_patterns(other)), vertices=first)
+            one = replace(data.draw(watched_patterns(data.draw(negated_edges(other)))), vertices=first)
             if one.pattern not in monitors[0].patterns:
                 one.matches = one.found(world.copies, semantics, world.symmetry)
                 watched.append(one)

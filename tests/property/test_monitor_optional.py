@@ -28,6 +28,7 @@ FEATURES = (
     ("optional", "negated"),
     ("optional", "or"),
     ("or",),
+    ("or", "walk"),
     ("or", "path", "labels"),
 )
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
@@ -147,7 +148,7 @@ def test_rows_without_an_optional_edge_come_and_go(features: tuple[str, ...], de
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("features", [*FEATURES[:3], *FEATURES[-3:]], ids="-".join)
+@pytest.mark.parametrize("features", [*FEATURES[:3], FEATURES[6], FEATURES[7], FEATURES[9]], ids="-".join)
 def test_occurrences_come_and_go_once_each(features: tuple[str, ...], depth: str) -> None:
     most = 6 if depth == "default" else 40
 

@@ -73,7 +73,9 @@ def pattern_of(facts: Mapping[str, Any]) -> Pattern:
         found.vertices,
         found.edges,
         found.name,
-        negated=found.negated,
+        found.may_coincide,
+        found.comparisons,
+        found.negated,
         others=tuple(map(_plain_pattern, facts["others"])),
         ascending=tuple((first, second) for first, second in facts["ascending"]),
     )

@@ -84,7 +84,14 @@ def watched_patterns(
             )
             found.append(
                 CasePattern(
-                    one.vertices, one.edges, name, negated=one.negated, others=others, ascending=ascending
+                    one.vertices,
+                    one.edges,
+                    name,
+                    one.may_coincide,
+                    one.comparisons,
+                    one.negated,
+                    others,
+                    ascending,
                 )
             )
     return found

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.comparisons import Operand, PatternComparison, Within
-from motiflux.conditions import Operator
+from motiflux.conditions import Condition, Operator
 from motiflux.errors import PatternError, StreamError
-from motiflux.graph import AttributeTable, Column, Kind
+from motiflux.graph import AttributeTable, Column, Direction, Kind
 from motiflux.graph.copies import ColumnKey, Form
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import automorphisms
 from motiflux.pattern.elements import edge_names
-from motiflux.plan.bind import BoundEdge
+from motiflux.pattern.queries.watched import CasePattern
+from motiflux.plan.bind import BareVertex, BoundEdge
 from motiflux.plan.comparisons.bound import BoundComparisons, BoundVariable, bind_comparisons
 from motiflux.plan.comparisons.native import native_comparison, native_span
 from motiflux.plan.passes.symmetry import restrictions
@@ -38,6 +39,9 @@ Values = tuple[NDArray[np.int64], NDArray[np.uint8]]
 """int64 [n], and uint8 [n]: 1 where there is no value."""
 
 _Among = tuple[tuple[str, str | None], ...]
+
+NativeNegation = tuple[int, int, bool, int, bool, list[int] | None, int, int]
+"""A negated edge as the native code takes it."""
 
 
 def compared_names(pattern: Pattern) -> set[str]:
@@ -61,6 +65,48 @@ def _sides(comparisons: tuple[PatternComparison, ...]) -> list[Operand]:
     return [side for one in comparisons if not isinstance(one, Within) for side in (one.left, one.right)]
 
 
+class LiveNegation(NamedTuple):
+    """An edge that must not be there, in codes.
+
+    Parameters
+    ----------
+    source, target
+        Query vertices; None: any vertex.
+    either
+        Whether an edge the other way must not be there either.
+    labels, where
+        Those that the edge must not have, None: any; and the condition that it must not satisfy.
+    ends, list_of_ends
+        Of any vertex: the codes of its labels, None: any; and the number of the native list of vertices that
+        it may be, -1: all.
+    besides
+        Query vertices whose images it is not.
+    """
+
+    source: int | None
+    target: int | None
+    either: bool
+    labels: tuple[int, ...] | None
+    where: Condition | None
+    ends: tuple[int, ...] | None = None
+    list_of_ends: int = -1
+    besides: frozenset[int] = frozenset()
+
+    @classmethod
+    def of_pair(cls, edge: BoundEdge) -> LiveNegation:
+        """Return the negation of an edge between two query vertices."""
+        return cls(edge.source, edge.target, edge.either, edge.labels, edge.where)
+
+    @classmethod
+    def to_any(cls, one: BareVertex, list_of_ends: int) -> LiveNegation:
+        """Return the negation of edges from or to any vertex."""
+        arcs = one.arcs
+        source, target = (None, one.vertex) if arcs.direction is Direction.IN else (one.vertex, None)
+        either = arcs.direction is Direction.EITHER
+        edge = (arcs.edge_labels, arcs.edge_where)
+        return cls(source, target, either, *edge, arcs.target_labels, list_of_ends, one.besides)
+
+
 @dataclass(frozen=True)
 class LivePattern:
     """A pattern in codes.
@@ -71,8 +117,8 @@ class LivePattern:
         Its number in the native monitor, and whether its matches are given.
     labels, lists
         Of each query vertex: codes (None: all), and the number of the native list of vertices (-1: all).
-    edges
-        Of each query edge, in codes.
+    edges, negated
+        Of each query edge, and of each negated edge, in codes.
     semantics, symmetry
         Of the monitor.
     directed
@@ -85,6 +131,7 @@ class LivePattern:
     labels: tuple[tuple[int, ...] | None, ...]
     lists: tuple[int, ...]
     edges: tuple[BoundEdge, ...]
+    negated: tuple[LiveNegation, ...]
     semantics: Semantics
     symmetry: Symmetry
     directed: bool
@@ -98,12 +145,19 @@ class LivePattern:
             for u in range(size):
                 others = (v for v in range(size) if v != u and frozenset((u, v)) not in free)
                 distinct[u] = sum(1 << v for v in others)
-        if self.symmetry is Symmetry.SUBGRAPHS:
-            for u, v in restrictions(automorphisms(self.pattern, directed=self.directed)):
-                greater[u] |= 1 << v
-                smaller[v] |= 1 << u
+        for u, v in self._ascending():
+            greater[u] |= 1 << v
+            smaller[v] |= 1 << u
         labels = [None if codes is None else sorted(codes) for codes in self.labels]
         return list(zip(labels, self.lists, distinct, greater, smaller, strict=True))
+
+    def _ascending(self) -> Sequence[tuple[int, int]]:
+        """Return the pairs of query vertices whose images ascend."""
+        if self.symmetry is not Symmetry.SUBGRAPHS:
+            return ()
+        if isinstance(self.pattern, CasePattern):
+            return self.pattern.ascending
+        return restrictions(automorphisms(self.pattern, directed=self.directed))
 
 
 @dataclass(frozen=True)
@@ -244,20 +298,25 @@ class Compared:
         """Return the rows of the copies of a choice, [matches, query edges], of matches of the last call.
 
         Of the choices that the match had after the update, if it appeared, or before it, it is the first one:
-        by the copies of the first query edge in their order of arrival, then by those of the second, ...
+        by the copies of the first query edge in their order of arrival, then by those of the second, ... If
+        edges that left a window brought the match and took it in one update, it is a choice in between.
         """
         made = self._made
         assert made is not None
         if whole:
-            came = np.where(positive, _NEVER - 1, 0)
+            came = least = np.where(positive, _NEVER - 1, 0)
             gone = np.where(positive, _NEVER, 1)
         else:
-            before = np.searchsorted(self._origins, updates, side="left")
-            came = np.where(positive, np.searchsorted(self._origins, updates, side="right"), before)
+            least = np.searchsorted(self._origins, updates, side="left")
+            came = np.where(positive, np.searchsorted(self._origins, updates, side="right"), least)
             gone = came + 1
         images = np.ascontiguousarray(vertices, dtype=np.uint32)
         rows = made.native.witnesses(
-            made.slots[pattern], images, came.astype(np.int64), gone.astype(np.int64)
+            made.slots[pattern],
+            images,
+            came.astype(np.int64),
+            gone.astype(np.int64),
+            least.astype(np.int64),
         )
         return rows.reshape(len(vertices), pattern.num_edges)
 
@@ -315,7 +374,7 @@ class _Made:
         self._ranks: dict[_Among, StringRanks] = {}
         self._ranks_given: dict[_Among, int] = {}
         self.slots: dict[Pattern, int] = {}
-        self._accepting: list[tuple[int, int, BoundEdge]] = []
+        self._accepting: list[tuple[int, int, tuple[int, ...] | None, Condition | None]] = []
         self._facets_known = -1
 
     def add(self, patterns: Sequence[tuple[LivePattern, BoundComparisons]]) -> None:
@@ -348,11 +407,24 @@ class _Made:
             else:
                 index, by_value = self._index(None, floats=False) if other is None else other, False
             edges.append((edge.source, edge.target, edge.either, index, by_value, accepts_all))
-            self._accepting.append((live.slot, position, edge))
+            self._accepting.append((live.slot, position, edge.labels, edge.where))
+        negated: list[NativeNegation] = []
+        for position, one in enumerate(live.negated, len(live.edges)):
+            source, target = (-1 if end is None else end for end in (one.source, one.target))
+            index = self._index(None, floats=False) if other is None else other
+            accepts_all = one.labels is None and one.where is None
+            ends = None if one.ends is None else sorted(one.ends)
+            besides = sum(1 << vertex for vertex in one.besides)
+            own = (source, target, one.either, index, accepts_all, ends, one.list_of_ends, besides)
+            negated.append(own)
+            self._accepting.append((live.slot, position, one.labels, one.where))
         place = {at: at for at in range(len(variables))}
         comparisons = [native_comparison(one, place) for one in bound.comparisons]
         span = native_span(bound.span)
-        self.native.add_pattern(live.slot, live.listed, live.vertices(), edges, variables, comparisons, span)
+        vertices = live.vertices()
+        self.native.add_pattern(
+            live.slot, live.listed, vertices, edges, negated, variables, comparisons, span
+        )
 
     def _index_of(self, variable: BoundVariable, column: int) -> tuple[int, bool]:
         """Return the rows in which the copies of a query edge are, and whether these are by value."""
@@ -401,8 +473,8 @@ class _Made:
                 self._ranks_given[among] = ranks.changes
         if self._facets_known != len(self._facets):
             all_labels = self._facets.labels()
-            for slot, position, edge in self._accepting:
-                accepted = self._facets.accepted(edge.labels, edge.where)
+            for slot, position, labels, where in self._accepting:
+                accepted = self._facets.accepted(labels, where)
                 self.native.accept(slot, position, accepted, np.unique(all_labels[accepted.astype(bool)]))
             self._facets_known = len(self._facets)
 

@@ -51,8 +51,8 @@ def bind_growing(
     Raises
     ------
     ArgumentError
-        Conditions on degrees. Or negated edges beside comparisons, between vertices that an edge joins beside
-        vertices that may coincide, or to any vertex of 32 query vertices.
+        Conditions on degrees. Negated edges to any vertex of 32 query vertices, or, without comparisons,
+        between vertices that an edge joins beside vertices that may coincide.
     PatternError
         A directed query edge on an undirected graph.
     """
@@ -63,10 +63,10 @@ def bind_growing(
     if semantics is Semantics.INDUCED:
         pattern = pattern.induced(directed=directed)
         others = tuple(one.induced(directed=directed) for one in others)
-    if pattern.comparisons and pattern.negated:
-        expected = "no negated edges, nor induced matching, on streams beside comparisons of attributes"
-        raise ArgumentError("patterns", expected, str(pattern))
-    if semantics is Semantics.HOMOMORPHISM or pattern.may_coincide:
+    coincides = semantics is Semantics.HOMOMORPHISM or bool(pattern.may_coincide)
+    if (
+        coincides and not pattern.comparisons
+    ):  # which are matched by copies, not by the plans of `delta_plans`
         joined = {frozenset((edge.source, edge.target)) for edge in pattern.edges}
         if any(frozenset(one.ends) in joined for one in pattern.negated):
             expected = "negated edges between vertices that no edge joins, beside vertices that may coincide"
@@ -326,6 +326,11 @@ class PlanWriter:
         """The number of the list of each query vertex; -1 for those that may be any vertex."""
         return tuple(self._list_of)
 
+    def list_of_ends(self, one: BareVertex) -> int:
+        """Return the list of the vertices that a negated edge must not lead to; -1 for any vertex."""
+        where = one.arcs.target_where
+        return _NONE if where is None else self._numbers[None, where.condition]
+
     def write(self, plan: DeltaPlan, canonical: Sequence[Transversal] = ()) -> tuple[Any, ...]:
         """Return one plan.
 
@@ -401,9 +406,7 @@ class PlanWriter:
                 *(level_of[one.vertex], judged[one.vertex], *self._target(one.arcs)),
                 _bits([level_of[vertex] for vertex in one.besides]),
                 one.vertex in plan.bare_before,
-                _NONE
-                if one.arcs.target_where is None
-                else self._numbers[None, one.arcs.target_where.condition],
+                self.list_of_ends(one),
             )
             for one in self.bound.bare
         ]

@@ -22,7 +22,7 @@ from motiflux.plan.passes.symmetry import Transversal, transversals
 from motiflux.request.engine import CANNOT, Ran
 from motiflux.result.image_counts import VertexCounts
 from motiflux.stream.copies.facets import names_in
-from motiflux.stream.matching.compared import LivePattern
+from motiflux.stream.matching.compared import LiveNegation, LivePattern
 from motiflux.stream.matching.conditioned import Conditioned
 from motiflux.stream.matching.core import NEGATION_ON_CPU, Watched
 from motiflux.stream.matching.engine import HOST, UnmatchedPatternError, UpdateEngine
@@ -298,6 +298,10 @@ class Watching(Conditioned):
             watched.writer.list_of,
             edges_in_codes(
                 added, added.edges, directed=self._base.directed, edge_labels=self._numbering.edge_labels
+            ),
+            (
+                *map(LiveNegation.of_pair, watched.bound.negated),
+                *(LiveNegation.to_any(one, watched.writer.list_of_ends(one)) for one in watched.bound.bare),
             ),
             self._options.semantics,
             self._options.symmetry,
