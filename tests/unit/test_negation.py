@@ -12,7 +12,7 @@ from motiflux.conditions import Comparison, Operator
 from motiflux.cpu import subtracting
 from motiflux.cpu.engine import CpuEngine
 from motiflux.pattern import AnyVertex, NegatedEdge
-from motiflux.pattern.subtracting import signed_patterns
+from motiflux.pattern.subtracting import different_patterns, signed_patterns
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 from tests.strategies import rows_of
@@ -224,6 +224,29 @@ def test_signed_counts_add_up() -> None:
     assert [sign for sign, _ in terms] == [1, -1, -1, 1]
     assert all(len(one.negated) == 1 for _, one in terms)
     assert sum(sign * mf.count(graph, one) for sign, one in terms) == mf.count(graph, pattern)
+
+
+@pytest.mark.parametrize(
+    ("text", "factors"),
+    [
+        ("(a)-->(b)-->(c)-->(d)-->(a), NOT (a)--(c), NOT (b)--(d)", [1, -2, 1]),
+        ("(a)-->(b)-->(c)-->(a), NOT (a)-->(c), NOT (c)-->(b), NOT (b)-->(a)", [1, -3, 3, -1]),
+        ("(a)-->(b)<--(c), NOT (a)-->(c), NOT (c)-->(a), NOT (b)-->(a)", [1, -1, -1, -1, 1, 1, 1, -1]),
+        ("(a)-[:wire]->(b)<-[:wire]-(c), NOT (a)-[:cash]->(b), NOT (c)-[:wire]->(b)", [1, -1, -1, 1]),
+        ("(a:shop)-->(b)<--(c), NOT (b)-->(a), NOT (b)-->(c)", [1, -1, -1, 1]),
+        ("(a)-->(b)<--(c), NOT (b)-->(a), NOT (b)-->(c)", [1, -2, 1]),
+    ],
+)
+def test_counts_that_automorphisms_map_to_each_other_are_counted_once(text: str, factors: list[int]) -> None:
+    pattern = mf.Pattern.parse(text)
+    graph = random_transfers(700)
+    terms = different_patterns(pattern, directed=True)
+    assert [factor for factor, _ in terms] == factors
+    assert sum(factor * mf.count(graph, one) for factor, one in terms) == mf.count(
+        graph, pattern, tuning={"negation": "search"}
+    )
+    explained = mf.explain(graph, text, tuning={"negation": "subtract"})
+    assert ("- 2 times" in str(explained)) == (-2 in factors)
 
 
 class TestExplain:

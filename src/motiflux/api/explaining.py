@@ -289,7 +289,7 @@ def _reported(graph: Graph, pattern: Pattern, request: Request, *, analyze: bool
         threads=request.threads,
         phases=physical.phases,
     )
-    terms = (TermReport(term.sign, term.pattern, term.physical.seconds) for term in physical.terms)
+    terms = (TermReport.of(term.factor, term.pattern, term.physical.seconds) for term in physical.terms)
     report = replace(report, terms=tuple(terms))
     if physical.plan.impossible is None:
         report = replace(report, predicted=executor.predict(graph, physical, request))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
-from motiflux.pattern.subtracting import signed_patterns
+from motiflux.pattern.subtracting import different_patterns
 from motiflux.plan.physical import Family, PhysicalPlan, Term
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Outcome
@@ -54,7 +54,7 @@ def subtracted(
     """
     if _waits(graph, pattern, request, search):
         return replace(search, expires=_WORTH_PLANNING)
-    terms = _terms_of(pattern, request, search, deadline, plan)
+    terms = _terms_of(graph, pattern, request, search, deadline, plan)
     seconds = [term.physical.seconds for term in terms]
     known = None if None in seconds else sum(filter(None, seconds))
     return replace(search, terms=terms, seconds=known) if terms else search
@@ -75,7 +75,12 @@ def _waits(graph: Graph, pattern: Pattern, request: Request, search: PhysicalPla
 
 
 def _terms_of(
-    pattern: Pattern, request: Request, search: PhysicalPlan, deadline: Deadline, plan: PlanTerm
+    graph: Graph,
+    pattern: Pattern,
+    request: Request,
+    search: PhysicalPlan,
+    deadline: Deadline,
+    plan: PlanTerm,
 ) -> tuple[Term, ...]:
     """Return the counts whose signed sum is the count of a pattern; none if a search seems faster."""
     switch = request.tuning["negation"]
@@ -87,7 +92,7 @@ def _terms_of(
     most = search.seconds or 0.0
     terms: list[Term] = []
     seconds = 0.0
-    for sign, one in signed_patterns(pattern):
+    for factor, one in different_patterns(pattern, directed=graph.directed):
         physical = plan(one, term_request(request), deadline)
         if physical is None:
             return ()
@@ -97,7 +102,7 @@ def _terms_of(
         seconds += (physical.seconds or 0.0) * (_TABLED if tabled else _SEARCHED)
         if auto and (physical.seconds is None or seconds >= most):
             return ()
-        terms.append(Term(sign, str(one), physical))
+        terms.append(Term(factor, str(one), physical))
     return tuple(terms)
 
 
@@ -129,7 +134,7 @@ def count_terms(
         found = count(term.physical, replace(term_request(request), progress=progress), deadline)
         if not found.complete:
             return Outcome(0, False)
-        total += term.sign * found.value
+        total += term.factor * found.value
     if request.symmetry is Symmetry.SUBGRAPHS:
         total //= physical.plan.automorphisms
     if request.limit is not None and total > request.limit:

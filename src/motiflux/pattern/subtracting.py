@@ -6,15 +6,21 @@ each two, and so on. An embedding with an edge is one of the pattern with that q
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import TypeVar
 
+from motiflux.pattern.automorphism import automorphisms
 from motiflux.pattern.elements import QueryEdge
+from motiflux.pattern.negated import NegatedEdge
+from motiflux.pattern.pattern import Pattern
 from motiflux.pattern.query_graph import QueryGraph
 
 Q = TypeVar("Q", bound=QueryGraph)
+
+_MOST_AUTOMORPHISMS = 1024
+"""Most automorphisms of a pattern that are looked through; of others, each term is counted by itself."""
 
 
 def signed_patterns(pattern: Q) -> Iterator[tuple[int, Q]]:
@@ -45,6 +51,48 @@ def signed_patterns(pattern: Q) -> Iterator[tuple[int, Q]]:
                     negated=rest,
                 ),
             )
+
+
+def different_patterns(pattern: Pattern, *, directed: bool) -> list[tuple[int, Pattern]]:
+    """Return the patterns of `signed_patterns`, each with the factor of its count.
+
+    Patterns are counted together if an automorphism of the pattern, which keeps its negated edges, maps the
+    edges added to the one to those added to the other.
+
+    Parameters
+    ----------
+    directed
+        The direction of the data graph.
+
+    Examples
+    --------
+    >>> from motiflux import Pattern
+    >>> ring = Pattern.parse("(a)-->(b)-->(c)-->(d)-->(a), NOT (a)--(c), NOT (b)--(d)")
+    >>> [factor for factor, _ in different_patterns(ring, directed=True)]
+    [1, -2, 1]
+    """
+    pairs = pattern.negated_pairs
+    group = automorphisms(pattern, directed=directed)
+    images: list[list[int]] = []
+    if 1 < group.order <= _MOST_AUTOMORPHISMS:
+        ends = [_ends(one, directed) for one in pairs]
+        for image in group.elements():
+            moved = [_ends(one.between(image), directed) for one in pairs]
+            if sorted(moved, key=repr) == sorted(ends, key=repr):
+                images.append([ends.index(one) for one in moved])
+    found: dict[tuple[int, ...], tuple[int, Pattern]] = {}
+    subsets = (chosen for size in range(len(pairs) + 1) for chosen in combinations(range(len(pairs)), size))
+    for chosen, (sign, one) in zip(subsets, signed_patterns(pattern), strict=True):
+        first = min((tuple(sorted(image[at] for at in chosen)) for image in images), default=chosen)
+        known = found.get(first)
+        found[first] = (sign, one) if known is None else (known[0] + sign, known[1])
+    return list(found.values())
+
+
+def _ends(one: NegatedEdge, directed: bool) -> tuple[Hashable, ...]:
+    """Return what is equal for negated edges between vertices that exclude the same edges."""
+    is_arc = directed if one.directed is None else one.directed
+    return one.ends if is_arc else frozenset(one.ends), one.labels, one.where
 
 
 def _still_coinciding(

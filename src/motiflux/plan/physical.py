@@ -164,15 +164,15 @@ class Term:
 
     Parameters
     ----------
-    sign
-        1 or -1.
+    factor
+        What the count is multiplied by: 1, -1, or more for several equal counts.
     pattern
         The pattern that is counted, as text.
     physical
         Its plan, which counts embeddings.
     """
 
-    sign: int
+    factor: int
     pattern: str
     physical: PhysicalPlan
 
@@ -229,6 +229,6 @@ class PhysicalPlan:
 
     def __str__(self) -> str:
         if self.terms:
-            return "; ".join(f"{'+-'[term.sign < 0]} {term.physical}" for term in self.terms)
+            return "; ".join(f"{'+-'[term.factor < 0]} {term.physical}" for term in self.terms)
         told = f"{self.engine}: " + ", then ".join(map(str, self.stages))
         return told if self.fallback is None else f"{told}; else {self.fallback}"

@@ -245,11 +245,17 @@ class GroupReport:
 
 @dataclass(frozen=True, slots=True)
 class TermReport:
-    """A count that is added (sign 1) or subtracted (-1), its pattern and the expected seconds."""
+    """A count that is added (sign 1) or subtracted (-1) some times, its pattern and the expected seconds."""
 
     sign: int
     pattern: str
     seconds: float | None
+    times: int = 1
+
+    @classmethod
+    def of(cls, factor: int, pattern: str, seconds: float | None) -> TermReport:
+        """Return the report of a count that is multiplied by a factor."""
+        return cls(-1 if factor < 0 else 1, pattern, seconds, abs(factor))
 
 
 @dataclass(frozen=True, slots=True)

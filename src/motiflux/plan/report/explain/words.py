@@ -61,7 +61,8 @@ TABLES = "The count is computed from tables of local counts; the last one is the
 def term(one: TermReport) -> str:
     """Return a count that is added or subtracted, with its time."""
     time = "" if one.seconds is None else f"  about {seconds_text(one.seconds)}"
-    return f"{'+-'[one.sign < 0]} {one.pattern}{time}"
+    times = f"{one.times} times " if one.times > 1 else ""
+    return f"{'+-'[one.sign < 0]} {times}{one.pattern}{time}"
 
 
 def candidates(step: StepReport) -> str:
