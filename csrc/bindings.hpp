@@ -35,6 +35,7 @@ void bind_graph(nanobind::module_& module);
 void bind_local_counts(nanobind::module_& module);
 void bind_names(nanobind::module_& module);
 void bind_numbering(nanobind::module_& module);
+void bind_part(nanobind::module_& module);
 void bind_pcsr(nanobind::module_& module);
 void bind_records(nanobind::module_& module);
 void bind_ring(nanobind::module_& module);

@@ -21,6 +21,7 @@ NB_MODULE(_native, module) {
   motiflux::bind_local_counts(module);
   motiflux::bind_names(module);
   motiflux::bind_numbering(module);
+  motiflux::bind_part(module);
   motiflux::bind_pcsr(module);
   motiflux::bind_records(module);
   motiflux::bind_ring(module);

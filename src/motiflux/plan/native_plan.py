@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
@@ -182,6 +182,48 @@ def native_problem(
         )
         if made.copy_walk is not None:
             problem.set_copy_walk(*made.copy_walk)
+    return problem
+
+
+def native_problem_of_rows(
+    plan: Plan,
+    rows: Sequence[Adjacency],
+    *,
+    sources: Sequence[int],
+    out: int,
+    into: int,
+    apart: Sequence[tuple[int, int, int]],
+    intersect: str,
+    simd: str,
+    backjump: str,
+) -> _native.NativePlan:
+    """Return the search of `plan` over rows that were narrowed before: degrees have no bounds.
+
+    Parameters
+    ----------
+    rows
+        Rows over the same vertices.
+    sources
+        Of each source of the plan, the rows that it reads, by their position.
+    out, into
+        The rows of the arcs that must not lead to, and from, a later level, if not in `apart`.
+    apart
+        Levels, earlier levels, and the rows of the arcs that must not lead from these to them.
+    """
+    given = _Arguments.of(plan)
+    problem = _native.NativePlan(
+        steps=[_step(shape, bounds=False) for shape in plan.shape.steps],
+        bounds=[(0, 0)] * len(plan.order),
+        source_adjacencies=list(sources),
+        adjacencies=list(rows),
+        out=rows[out],
+        in_=rows[into],
+        sets=_policy(intersect, simd),
+        tail=given.tail,
+    )
+    problem.prune(_BACKJUMP[backjump], plan.all_different)
+    if apart:
+        problem.set_apart([(level, earlier, rows[key]) for level, earlier, key in apart])
     return problem
 
 

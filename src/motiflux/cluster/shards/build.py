@@ -365,7 +365,7 @@ def _sampled(
     share = min(1.0, _SKETCH_ENTRIES / max(1, layout.entries))
     chosen = (mixed >> np.uint64(40)) < np.uint64(share * (1 << 24))
     ids, lengths = np.unique(row[chosen], return_counts=True)
-    return Piece(
+    return Piece.of(
         ids.astype(np.int64),
         labels[ids.astype(np.int64) - first],
         lengths.astype(np.int64),
@@ -377,7 +377,7 @@ def _sampled(
 def joined_sketch(pieces: Sequence[Piece]) -> Piece:
     """Return the sketch of all shards, in their order."""
     kinds = [one.kinds for one in pieces if one.kinds is not None]
-    return Piece(
+    return Piece.of(
         np.concatenate([one.ids for one in pieces]),
         np.concatenate([one.labels for one in pieces]),
         np.concatenate([one.lengths for one in pieces]),

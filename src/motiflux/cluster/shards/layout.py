@@ -7,14 +7,14 @@ degree of each. An *entry* of a row is an arc out of its vertex or, in a directe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.graph import LabelTable
+from motiflux.graph import Direction, LabelTable
 from motiflux.plan.bind import BoundEdge
 from motiflux.types import Label
 
@@ -127,6 +127,16 @@ class Layout:
         if labels is not None:
             allowed &= np.isin(self.label_of_neighbor(kinds), list(labels))
         return allowed
+
+    def kinds_of(self, direction: Direction, labels: Sequence[int] | None) -> NDArray[np.bool_]:
+        """Return which kinds entries of one direction have, with one of some edge labels; None: any."""
+        kinds = np.arange(self.kinds)
+        chosen = np.ones(self.kinds, np.bool_)
+        if labels is not None:
+            chosen &= np.isin(self.edge_label_of(kinds), list(labels))
+        if self.directed and direction is not Direction.EITHER:
+            chosen &= self.side_of(kinds) == (1 if direction is Direction.IN else 0)
+        return chosen
 
     def facts(self) -> dict[str, Any]:
         """Return the layout as values that JSON has."""

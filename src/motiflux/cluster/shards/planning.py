@@ -18,8 +18,6 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.planning import logical_plan, plan_options
 from motiflux.request.request import Request
 
-_MOST_SPLIT = 10
-"""Most vertices of a pattern whose parts of one root are divided; there are 2 to the power of it labels."""
 _CAPABILITIES = replace(CAPABILITIES, candidate_spaces=False, tables=None, copy_walks=False)
 
 
@@ -64,8 +62,8 @@ def ranged(sketch: Graph, pattern: Pattern, request: Request, deadline: Deadline
     if plan is None:
         return None
     bound = bind(pattern, sketch)
-    split = None
-    if plan.impossible is None and bound.size <= _MOST_SPLIT:
+    split = plan
+    if plan.impossible is None:
         split = _split_plan(sketch, pattern, bound, plan, request, deadline)
     return Ranged(bound, plan, split, replace(request, progress=None, elsewhere=None))
 
@@ -73,17 +71,18 @@ def ranged(sketch: Graph, pattern: Pattern, request: Request, deadline: Deadline
 def _split_plan(
     sketch: Graph, pattern: Pattern, bound: BoundPattern, plan: Plan, request: Request, deadline: Deadline
 ) -> Plan:
-    """Return the plan for parts that are labelled by masks of query vertices.
+    """Return the plan for parts in which each query vertex has candidates of its own.
 
-    Restrictions are those of the pattern without such labels: each embedding that satisfies them is in one
-    part, however the candidates of query vertices are divided.
+    To the planner each query vertex has a label that no other one has, and all vertices of the sketch have
+    one more, which all query vertices allow. Restrictions are those of the pattern without such labels: each
+    embedding that satisfies them is in one part, however the candidates of query vertices are divided.
     """
-    masks = range(1 << bound.size)
-    labels = tuple(tuple(mask for mask in masks if mask >> vertex & 1) for vertex in range(bound.size))
+    every = bound.size
+    labels = tuple((vertex, every) for vertex in range(bound.size))
     labelled = replace(
         sketch,
-        vertex_labels=np.full(sketch.num_vertices, masks[-1], np.uint32),
-        vertex_label_table=LabelTable(tuple(masks)),
+        vertex_labels=np.full(sketch.num_vertices, every, np.uint32),
+        vertex_label_table=LabelTable(tuple(range(every + 1))),
     )
     options = plan_options(request, deadline)
     builder = PlanBuilder(labelled, pattern, options, replace(bound, labels=labels), None, None)

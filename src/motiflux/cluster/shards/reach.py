@@ -1,39 +1,41 @@
 """Which rows a search may open: the reach of a plan from its first query vertex.
 
-The rows of a *cover* are read: query vertices of which every query edge has an end, joined to each other
-through the cover. Where edges must be absent (induced matching, negated edges), each such pair has an end in
-the cover too. Then a graph of the arcs that lead from images of the cover to images of their neighbours has
-all embeddings, and no others.
+The rows of query vertices are read from which a query edge, or a comparison with arcs that must be absent,
+leads to a later level of the plan. Then rows that lead from images of such query vertices to images of the
+later ones have all embeddings, and no others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from motiflux.cluster.shards.layout import Layout
+from motiflux.graph import AdjacencyKey, Direction
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.passes.symmetry import closure
-from motiflux.types import Semantics
 
-_MOST_COMPARED = 12
-"""Query vertices of a pattern whose covers are all compared."""
-_GROWTH = 8.0
-"""Assumed ratio of rows that are read at one distance from the root to those at the distance before."""
+Pair = tuple[int, int, int]
+"""A query vertex whose rows are read, one that they lead to, and the side of the neighbours: 1, -1 or 0."""
+Key = tuple[list[Pair], list[int]]
+"""The pairs of query vertices whose rows it has, and which kinds of entries; no kinds for all."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Lead:
-    """A query edge as it leads from a vertex of the cover: the allowed kinds of entries."""
+    """A query edge as it leads to a later level.
 
-    source: int
+    Parameters
+    ----------
+    kinds
+        For each kind of an entry whether the edge may use it; empty: all.
+    """
+
     target: int
-    kinds: NDArray[np.bool_]
+    kinds: list[int]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,15 +49,13 @@ class Reach:
     root_labels
         Codes of the labels that the root may have; None: any.
     cover
-        Query vertices whose rows are read, in order; the root is the first.
+        Query vertices whose rows are read, by level; the root is the first.
     leads
-        For each vertex of the cover, in the same order: the edges to vertices whose candidates are not known
-        before its rows are read.
-    all_of, above, below
-        For each query vertex of the cover, a mask of the query vertices with whose candidates arcs are kept:
-        whatever the order of their images is, if that of the other is greater, or less.
+        For each vertex of the cover, in the same order: the edges to later levels.
     less
         Pairs of query vertices: the id of the first one's image is less than that of the second.
+    least_ids
+        For each query vertex, the first vertex that has as many arcs as its images need.
     downward
         Whether parts are numbered against the order of ids, so that the image that is the least in the search
         has the greatest id of all: of the embeddings of a root, other images have lower degrees.
@@ -68,108 +68,151 @@ class Reach:
     root_labels: tuple[int, ...] | None
     cover: tuple[int, ...]
     leads: tuple[tuple[Lead, ...], ...]
-    all_of: tuple[int, ...]
-    above: tuple[int, ...]
-    below: tuple[int, ...]
     less: frozenset[tuple[int, int]]
+    least_ids: tuple[int, ...]
 
     def side(self, one: int, other: int) -> int:
         """Return 1 if the image of `other` has a greater id than that of `one`, -1 if less, 0 if unknown."""
         return 1 if (one, other) in self.less else -1 if (other, one) in self.less else 0
 
-    @property
-    def mask_type(self) -> np.dtype[np.unsignedinteger]:
-        """The type of a mask of query vertices."""
-        return np.dtype(np.uint8 if self.size <= 8 else np.uint16 if self.size <= 16 else np.uint32)
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RowsOfPlan:
+    """The rows that a plan reads, of a part of a graph.
+
+    Parameters
+    ----------
+    sources
+        The key of each source of the plan.
+    out, into
+        The keys of the arcs that must not lead to, and from, a later level.
+    apart
+        Levels, earlier levels, and the keys of the arcs that must not lead from these to them.
+    """
+
+    keys: list[Key]
+    sources: list[int]
+    out: int
+    into: int
+    apart: list[tuple[int, int, int]]
 
 
 def reach_of(bound: BoundPattern, plan: Plan, layout: Layout) -> Reach:
     """Return the reach of a plan."""
-    root, second = plan.order[0], plan.order[1]
-    pairs = _compared_pairs(bound, plan.semantics)
-    cover = _ordered(bound, root, _cover(bound, plan, pairs))
-    known: set[int] = {root}
-    leads: list[tuple[Lead, ...]] = []
-    for vertex in cover:
-        assert vertex in known
+    levels = {vertex: level for level, vertex in enumerate(plan.order)}
+    cover = {plan.order[earlier] for level in range(bound.size) for earlier, _ in _arcs(plan, level)}
+    leads = []
+    ordered = [vertex for vertex in plan.order if vertex in cover]
+    for vertex in ordered:
         found = []
         for edge in bound.incident[vertex]:
             other = edge.other(vertex)
-            if other in cover and cover.index(other) < cover.index(vertex):
-                continue  # it led here
-            found.append(Lead(vertex, other, layout.allowed_kinds(edge, vertex, bound.labels[other])))
-            known.add(other)
+            if levels[other] > levels[vertex]:
+                kinds = layout.allowed_kinds(edge, vertex, bound.labels[other])
+                found.append(Lead(other, [] if kinds.all() else kinds.astype(int).tolist()))
         leads.append(tuple(found))
     downward = not _is_clique(bound)
     less = closure(plan.restrictions)
     if downward:
         less = frozenset((greater, smaller) for smaller, greater in less)
-    masks = {"all": [0] * bound.size, "above": [0] * bound.size, "below": [0] * bound.size}
-    for one, other in pairs:
-        for start, end in ((one, other), (other, one)):
-            way = "above" if (start, end) in less else "below" if (end, start) in less else "all"
-            if start in cover:
-                masks[way][start] |= 1 << end
+    root = plan.order[0]
     return Reach(
         bound.size,
         root,
-        second,
+        plan.order[1],
         downward,
         bound.labels[root],
-        cover,
+        tuple(ordered),
         tuple(leads),
-        all_of=tuple(masks["all"]),
-        above=tuple(masks["above"]),
-        below=tuple(masks["below"]),
-        less=less,
+        less,
+        tuple(_least_id(plan, levels[vertex], layout) for vertex in range(bound.size)),
     )
+
+
+def rows_of_plan(bound: BoundPattern, plan: Plan, reach: Reach, layout: Layout) -> RowsOfPlan:
+    """Return the rows that a plan reads.
+
+    Sources share rows if these are of the same arcs, from vertices of the same labels and to those of the
+    same query vertices, as the plan sees them: with labels for single query vertices, to one of them.
+    """
+    order, keys = plan.order, _Keys(layout)
+    either = Direction.OUT if layout.directed else Direction.EITHER
+    for level in range(bound.size):
+        for earlier, key in _sources(plan, level):
+            group = (key.direction, key.edge_labels, bound.labels[order[earlier]], key.target_labels)
+            keys.add(group, order[earlier], order[level], reach)
+    sources = [
+        keys.at((key.direction, key.edge_labels, bound.labels[order[source.level]], key.target_labels))
+        for step, args in zip(plan.shape.steps, plan.args.steps, strict=True)
+        for source, key in zip(step.sources, args.adjacencies, strict=True)
+    ]
+    apart = []
+    for level, (step, args) in enumerate(zip(plan.shape.steps, plan.args.steps, strict=True)):
+        for earlier, key in args.apart:
+            arcs = (key.direction, key.edge_labels)
+            apart.append((level, earlier, keys.add(arcs, order[earlier], order[level], reach)))
+        for direction, levels in ((either, step.not_out), (Direction.IN, step.not_in)):
+            for earlier in levels:
+                keys.add((direction, None), order[earlier], order[level], reach)
+    out, into = (keys.at((way, None), 0) for way in (either, Direction.IN if layout.directed else either))
+    return RowsOfPlan(keys.found, sources, out, into, apart)
+
+
+class _Keys:
+    """Keys by the group of sources that they are for."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.found: list[Key] = []
+        self._layout = layout
+        self._places: dict[tuple[object, ...], int] = {}
+
+    def at(self, group: tuple[object, ...], missing: int | None = None) -> int:
+        if missing is not None:
+            return self._places.get(group, missing)
+        return self._places[group]
+
+    def add(
+        self,
+        group: tuple[Direction, tuple[int, ...] | None, *tuple[object, ...]],
+        source: int,
+        target: int,
+        reach: Reach,
+    ) -> int:
+        place = self._places.setdefault(group, len(self.found))
+        if place == len(self.found):
+            kinds = self._layout.kinds_of(group[0], group[1])
+            self.found.append(([], [] if kinds.all() else kinds.astype(int).tolist()))
+        pairs = self.found[place][0]
+        pair = (source, target, reach.side(source, target))
+        if pair not in pairs:
+            pairs.append(pair)
+        return place
+
+
+def _sources(plan: Plan, level: int) -> Iterator[tuple[int, AdjacencyKey]]:
+    """Yield the earlier levels, and the arcs from them, that give a level its candidates."""
+    step, args = plan.shape.steps[level], plan.args.steps[level]
+    if step.reuse is not None:
+        yield from _sources(plan, step.reuse)
+    for source, key in zip(step.sources, args.adjacencies, strict=True):
+        yield source.level, key
+
+
+def _arcs(plan: Plan, level: int) -> Sequence[tuple[int, object]]:
+    """Return the earlier levels whose rows are compared with the candidates of a level."""
+    step = plan.shape.steps[level]
+    absent = [(earlier, None) for earlier in (*step.not_out, *step.not_in)]
+    return [*_sources(plan, level), *absent, *plan.args.steps[level].apart]
+
+
+def _least_id(plan: Plan, level: int, layout: Layout) -> int:
+    """Return the first vertex that has the arcs that the image of a level needs."""
+    args = plan.args.steps[level]
+    needed = args.min_out_degree + args.min_in_degree
+    if not layout.directed:
+        needed = max(args.min_out_degree, args.min_in_degree)
+    return int(layout.first_ids[np.searchsorted(layout.degrees, needed)])
 
 
 def _is_clique(bound: BoundPattern) -> bool:
     return all(len(near) == bound.size - 1 for near in bound.neighbors)
-
-
-def _compared_pairs(bound: BoundPattern, semantics: Semantics) -> set[tuple[int, int]]:
-    """Return the pairs of query vertices between which it matters which arcs there are."""
-    if semantics is Semantics.INDUCED:
-        return set(combinations(range(bound.size), 2))
-    edges = (*bound.edges, *bound.negated)
-    return {(min(edge.source, edge.target), max(edge.source, edge.target)) for edge in edges}
-
-
-def _cover(bound: BoundPattern, plan: Plan, pairs: set[tuple[int, int]]) -> frozenset[int]:
-    """Return the cover with the fewest and nearest vertices; for large patterns one that the plan gives."""
-    root = plan.order[0]
-    if bound.size > _MOST_COMPARED:
-        return frozenset(plan.order[:-1])
-    covers = (one for one in _subsets(bound.size, root) if all(u in one or v in one for u, v in pairs))
-    costs = ((_cost(bound, root, one), sorted(one)) for one in covers)
-    return frozenset(min((one for one in costs if one[0] is not None), key=lambda one: (one[0], one[1]))[1])
-
-
-def _subsets(size: int, root: int) -> Iterator[frozenset[int]]:
-    others = [vertex for vertex in range(size) if vertex != root]
-    for number in range(size):
-        for chosen in combinations(others, number):
-            yield frozenset((root, *chosen))
-
-
-def _cost(bound: BoundPattern, root: int, cover: frozenset[int]) -> float | None:
-    """Return the expected number of rows that are read; None if the cover is not joined."""
-    distances = _distances(bound, root, cover)
-    return sum(_GROWTH ** distances[one] for one in cover) if len(distances) == len(cover) else None
-
-
-def _distances(bound: BoundPattern, root: int, cover: frozenset[int]) -> dict[int, int]:
-    distances, frontier = {root: 0}, [root]
-    for vertex in frontier:
-        for other in sorted(bound.neighbors[vertex]):
-            if other in cover and other not in distances:
-                distances[other] = distances[vertex] + 1
-                frontier.append(other)
-    return distances
-
-
-def _ordered(bound: BoundPattern, root: int, cover: frozenset[int]) -> tuple[int, ...]:
-    """Return the cover by distance from the root; the dictionary has this order."""
-    return tuple(_distances(bound, root, cover))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +17,10 @@ _BYTES_OF_ROW = 44
 """Bytes of a cached row beside its entries."""
 _LEAST_PIECE = 1 << 10
 """Least entries of a piece."""
+_BYTES_OF_PLACE = 64
+"""Bytes of a row of a piece beside its entries, while it is chosen."""
+_LEAST_CACHED = 4
+"""Rows are mostly read in their order, so there is a cache only if it has room for one part in so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Entries of rows, or of a part of one row.
+    """Entries of rows, or of a part of one row, in arrays that may have others, too.
 
     Parameters
     ----------
@@ -55,30 +59,71 @@ class Piece:
         int64 [rows], ascending.
     labels
         uint32 [rows]: codes of their labels.
-    lengths
-        int64 [rows]: number of entries of each.
+    begins, ends
+        int64 [rows]: where the entries of each lie in the arrays.
     neighbors, kinds
         Of each entry; no kinds where there is one only.
+    cut_short
+        Whether its only row has more entries.
     """
 
     ids: Ids
     labels: NDArray[np.uint32]
-    lengths: Ids
+    begins: Ids
+    ends: Ids
     neighbors: NDArray[np.uint32]
     kinds: NDArray[Any] | None
+    cut_short: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        ids: Ids,
+        labels: NDArray[np.uint32],
+        lengths: Ids,
+        neighbors: NDArray[np.uint32],
+        kinds: NDArray[Any] | None,
+    ) -> Piece:
+        """Return the piece of rows that lie one after another."""
+        ends = np.cumsum(lengths)
+        return cls(ids, labels, ends - lengths, ends, neighbors, kinds)
+
+    @property
+    def lengths(self) -> Ids:
+        """The number of entries of each row."""
+        return self.ends - self.begins
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of all rows."""
+        return int(self.lengths.sum())
+
+    @property
+    def native(self) -> tuple[Ids, Ids, Ids, NDArray[np.uint32], NDArray[Any] | None]:
+        """The piece as the extension takes it."""
+        return self.ids, self.begins, self.ends, self.neighbors, self.kinds
+
+    def packed(self) -> Piece:
+        """Return a piece with arrays of its own, without other entries."""
+        neighbors, kinds = (
+            None if column is None else _native.take_entries(column, self.begins, self.ends)
+            for column in (self.neighbors, self.kinds)
+        )
+        assert neighbors is not None
+        made = Piece.of(self.ids, self.labels, self.lengths, neighbors, kinds)
+        return replace(made, cut_short=self.cut_short)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the entries."""
-        return self.neighbors.nbytes + (0 if self.kinds is None else self.kinds.nbytes)
+        each = self.neighbors.itemsize + (0 if self.kinds is None else self.kinds.itemsize)
+        return each * self.entries
 
 
 class Shard(Protocol):
     """Some rows of a graph, wherever they are."""
 
-    def ask(
-        self, ids: Ids, first: int, last: int | None, cut: Cut | None, most: int | None = None
-    ) -> Callable[[], Piece]:
+    def ask(self, ids: Ids, cut: Cut | None, most: int, skip: int = 0) -> Callable[[], Piece]:
         """Ask for entries of rows, as `RowArrays.take`; return a function that waits for them."""
 
 
@@ -102,64 +147,52 @@ class RowArrays:
     kinds: NDArray[Any] | None
     labels: NDArray[np.uint32] | None
 
-    def ask(
-        self, ids: Ids, first: int, last: int | None, cut: Cut | None, most: int | None = None
-    ) -> Callable[[], Piece]:
+    def ask(self, ids: Ids, cut: Cut | None, most: int, skip: int = 0) -> Callable[[], Piece]:
         """Return a function that takes entries of rows out of the arrays."""
-        return lambda: self.take(ids, first, last, cut, most)
+        return lambda: self.take(ids, cut, most, skip).packed()
 
-    def take(
-        self,
-        ids: Ids,
-        first: int = 0,
-        last: int | None = None,
-        cut: Cut | None = None,
-        most: int | None = None,
-    ) -> Piece:
-        """Return the entries ``first .. last - 1`` of rows, or all from `first` on, within a cut.
+    def take(self, ids: Ids, cut: Cut | None = None, most: int | None = None, skip: int = 0) -> Piece:
+        """Return the entries of rows within a cut.
 
-        With `most`, only of so many of the first rows that they have no more entries, but of one at least.
+        With `most`, only of so many of the first rows that they have no more entries; of the first row alone,
+        if that has more, the first ones after `skip` entries. The entries of a neighbour stay together.
         """
         at = ids - self.first
-        begins = self.offsets[at].astype(np.int64) + first
+        begins = self.offsets[at].astype(np.int64)
         ends = self.offsets[at + 1].astype(np.int64)
-        if last is not None:
-            ends = np.minimum(ends, begins - first + last)
         labels = np.zeros(len(ids), np.uint32) if self.labels is None else self.labels[at].astype(np.uint32)
-        ends = np.maximum(begins, ends)
-        return _taken(ids, labels, self.neighbors, self.kinds, begins, ends, cut, most)
+        return _taken(Piece(ids, labels, begins, ends, self.neighbors, self.kinds), cut, most, skip)
 
 
-def _taken(
-    ids: Ids,
-    labels: NDArray[np.uint32],
-    neighbors: NDArray[np.uint32],
-    kinds: NDArray[Any] | None,
-    begins: Ids,
-    ends: Ids,
-    cut: Cut | None,
-    most: int | None,
-) -> Piece:
-    """Return the entries of rows from `begins` up to `ends` that are within a cut; see `RowArrays.take`."""
+def _taken(rows: Piece, cut: Cut | None, most: int | None, skip: int = 0) -> Piece:
+    """Return some entries of rows; see `RowArrays.take`."""
+    begins, ends = rows.begins, rows.ends
     if cut is not None:
         begins, ends = begins.copy(), ends.copy()
-        _native.narrow_rows(neighbors, begins, ends, *cut.bounds(ids))
-    if most is not None:
-        rows = max(1, int(np.searchsorted(np.cumsum(ends - begins), most, side="right")))
-        ids, labels, begins, ends = ids[:rows], labels[:rows], begins[:rows], ends[:rows]
-    chosen: slice | Ids
-    if (begins[1:] == ends[:-1]).all():
-        chosen = slice(int(begins[0]), int(ends[-1])) if len(ids) else slice(0, 0)
-    else:
-        chosen = _indices(begins, ends - begins)
-    of_entries = None if kinds is None else kinds[chosen]
-    return Piece(ids, labels, ends - begins, neighbors[chosen], of_entries)
+        _native.narrow_rows(rows.neighbors, begins, ends, *cut.bounds(rows.ids))
+    if skip:
+        begins = begins.copy()
+        begins[0] = min(begins[0] + skip, ends[0])
+    if most is None or not len(begins):
+        return replace(rows, begins=begins, ends=ends)
+    lengths = ends - begins
+    if int(lengths.sum()) <= most:
+        return Piece(rows.ids, rows.labels, begins, ends, rows.neighbors, rows.kinds)
+    number = max(1, int(np.searchsorted(np.cumsum(lengths), most, side="right")))
+    cut_short = bool(lengths[0] > most)
+    ids, labels, begins, ends = rows.ids[:number], rows.labels[:number], begins[:number], ends[:number]
+    if cut_short:
+        behind = int(ends[0])
+        ends = np.array([_behind_neighbor(rows.neighbors, int(begins[0]) + most, behind)])
+        cut_short = bool(ends[0] < behind)
+    return Piece(ids, labels, begins, ends, rows.neighbors, rows.kinds, cut_short)
 
 
-def _indices(begins: Ids, lengths: Ids) -> Ids:
-    """Return ``begins[i] .. begins[i] + lengths[i] - 1`` for each i, one after another."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - ends + lengths, lengths)
+def _behind_neighbor(neighbors: NDArray[np.uint32], at: int, end: int) -> int:
+    """Return the first place from `at` on where another neighbour than that of the entry before begins."""
+    while at < end and neighbors[at] == neighbors[at - 1]:
+        at += 1
+    return at
 
 
 class RowCache:
@@ -190,7 +223,7 @@ class RowCache:
     def holds(self, ids: Ids, cut: Cut) -> NDArray[np.bool_]:
         """Return which rows it has within a cut."""
         self._sort()
-        if not len(self._ids):
+        if not len(self._ids):  # none, or there is no room
             return np.zeros(len(ids), np.bool_)
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         least, most = cut.bounds(ids)
@@ -198,26 +231,26 @@ class RowCache:
             (self._ids[at] == ids) & (self._places[2, at] <= least) & (self._places[3, at] >= most)
         )
 
-    def take(self, ids: Ids, cut: Cut, most: int) -> Piece:
+    def take(self, ids: Ids, cut: Cut) -> Piece:
         """Return rows that it has; see `RowArrays.take`."""
         at = np.searchsorted(self._ids, ids)
         begins, ends = self._places[0, at], self._places[1, at]
-        return _taken(ids, self._labels[at], self._neighbors, self._kinds, begins, ends, cut, most)
+        rows = Piece(ids, self._labels[at], begins, ends, self._neighbors, self._kinds)
+        return _taken(rows, cut, None)
 
     def add(self, piece: Piece, cut: Cut) -> None:
-        """Keep rows, in the place of those with a narrower cut."""
+        """Keep rows, in the place of those with a narrower cut; the piece has no other entries."""
         size = len(piece.neighbors)
-        if size > len(self._neighbors) or len(piece.ids) > self._most_rows:
+        if not size or size > len(self._neighbors) or len(piece.ids) > self._most_rows:
             return
         if self._filled + size > len(self._neighbors) or self._rows + len(piece.ids) > self._most_rows:
             self._clear()
         self._rows += len(piece.ids)
-        ends = self._filled + np.cumsum(piece.lengths)
         self._neighbors[self._filled : self._filled + size] = piece.neighbors
         if self._kinds is not None:
             self._kinds[self._filled : self._filled + size] = piece.kinds
+        places = np.stack([piece.begins + self._filled, piece.ends + self._filled, *cut.bounds(piece.ids)])
         self._filled += size
-        places = np.stack([ends - piece.lengths, ends, *cut.bounds(piece.ids)])
         self._added.append((piece.ids, piece.labels, places))
 
     def _sort(self) -> None:
@@ -243,11 +276,11 @@ class Rows:
     shards
         Of each range of the layout.
     near
-        Which shards are on this node: their rows are not cached.
+        Which shards are on this node, as `RowArrays`: their rows are not cached.
     hot
         The rows of the vertices of highest degrees, which each node has; None for none.
     memory
-        Bytes for the cache and for a piece together: three quarters for the cache.
+        Bytes for the cache, if there is one, for the entries of pieces, and for the places of their rows.
 
     Attributes
     ----------
@@ -264,74 +297,74 @@ class Rows:
         memory: int,
     ) -> None:
         self.layout = layout
-        self._shards, self._near = shards, np.array(near, np.bool_)
+        self._shards = shards
+        self._here = [
+            one if is_near and isinstance(one, RowArrays) else None
+            for one, is_near in zip(shards, near, strict=True)
+        ]
         self._hot = hot
         each = 4 + (0 if layout.kind_type is None else layout.kind_type.itemsize)
-        self._cache = RowCache(layout, 0 if all(near) else 3 * memory // 4)
-        # Of an entry of a piece there are its neighbour, its position, and some masks.
-        self._most = max(_LEAST_PIECE, memory // (4 * (each + 60)))
+        remote = any(one is None for one in self._here)
+        cached = memory // 2 if remote and memory // 2 * _LEAST_CACHED > layout.entries * each else 0
+        self._cache = RowCache(layout, cached)
+        self.window = max(_LEAST_PIECE, memory // (4 * _BYTES_OF_PLACE))
+        """The most rows that should be asked for at a time."""
+        self._most = max(_LEAST_PIECE, (3 * memory // 4 - cached) // each)
         # All shards are asked at a time.
         self._each = max(_LEAST_PIECE, self._most // max(1, len(shards)))
         self.fetched = self.asked = 0
 
     def entry(self, vertex: int, entry: int) -> int:
         """Return the neighbour of an entry of a row."""
-        (piece,) = self._parts(np.array([vertex]), entry, entry + 1, None)
-        return int(piece.neighbors[0])
+        ids = np.array([vertex])
+        (shard,) = self.layout.shards_of(ids)
+        piece = self._shards[shard].ask(ids, None, 1, entry)()
+        return int(piece.neighbors[piece.begins[0]])
 
     def pieces(self, ids: Ids, cut: Cut) -> Iterator[Piece]:
-        """Iterate over rows of ascending vertices within a cut, a bounded number of entries at a time."""
-        for window in range(0, len(ids), self._most):
-            some = ids[window : window + self._most]
-            long = self.layout.degrees_of(some) > self._each
-            yield from self._whole(some[~long], cut)
-            for at in np.flatnonzero(long):
-                yield from self._parts(some[at : at + 1], 0, int(self.layout.degrees_of(some[at])), cut)
-
-    def _parts(self, ids: Ids, first: int, last: int, cut: Cut | None) -> Iterator[Piece]:
-        for begin in range(first, last, self._most):
-            until = min(last, begin + self._most)
-            if self._hot is not None and ids[0] >= self._hot.first:
-                yield self._hot.take(ids, begin, until, cut)
-                continue
-            (shard,) = self.layout.shards_of(ids)
-            piece = self._shards[shard].ask(ids, begin, until, cut)()
-            self._note(piece, int(shard))
-            yield piece
-
-    def _whole(self, ids: Ids, cut: Cut) -> Iterator[Piece]:
-        """Iterate over rows that are no longer than a piece."""
+        """Iterate over rows of ascending vertices within a cut; those of other nodes in bounded pieces."""
         if self._hot is not None:
             hot = int(np.searchsorted(ids, self._hot.first))
-            yield from self._all(ids[hot:], partial(self._hot.take, cut=cut, most=self._most))
+            if hot < len(ids):
+                yield self._hot.take(ids[hot:], cut)
             ids = ids[:hot]
-        cached = self._cache.holds(ids, cut)
-        # Rows that are added below may drive out others.
-        yield from self._all(ids[cached], partial(self._cache.take, cut=cut, most=self._most))
-        ids = ids[~cached]
-        shards = self.layout.shards_of(ids)
-        waiting = {int(shard): ids[shards == shard] for shard in np.unique(shards)}
+        places = np.searchsorted(ids, self.layout.starts)
+        far = []
+        for shard, (begin, end) in enumerate(pairwise(places.tolist())):
+            here = self._here[shard]
+            if begin == end:
+                continue
+            if here is None:
+                far.append((shard, ids[begin:end]))
+            else:
+                yield here.take(ids[begin:end], cut)
+        yield from self._from_others(far, cut)
+
+    def _from_others(self, rows: Sequence[tuple[int, Ids]], cut: Cut) -> Iterator[Piece]:
+        """Iterate over rows of shards of other nodes."""
+        waiting: dict[int, tuple[Ids, int]] = {}
+        for shard, ids in rows:
+            cached = self._cache.holds(ids, cut)
+            if cached.any():  # rows that are added below may drive out others
+                yield self._cache.take(ids[cached], cut)
+                ids = ids[~cached]
+            if len(ids):
+                waiting[shard] = ids, 0
         while waiting:
             asked = {
-                one: self._shards[one].ask(some, 0, None, cut, self._each) for one, some in waiting.items()
+                one: self._shards[one].ask(some, cut, self._each, skip)
+                for one, (some, skip) in waiting.items()
             }
             for shard, wait in asked.items():
                 piece = wait()
-                self._note(piece, shard)
-                if not self._near[shard]:
-                    self._cache.add(piece, cut)
+                some, skip = waiting.pop(shard)
+                self.fetched += piece.nbytes
+                self.asked += 1
                 yield piece
-                waiting[shard] = waiting[shard][len(piece.ids) :]
-            waiting = {shard: some for shard, some in waiting.items() if len(some)}
-
-    def _all(self, ids: Ids, take: Callable[[Ids], Piece]) -> Iterator[Piece]:
-        """Iterate over all rows, by calls that return some of the first ones."""
-        while len(ids):
-            piece = take(ids)
-            yield piece
-            ids = ids[len(piece.ids) :]
-
-    def _note(self, piece: Piece, shard: int) -> None:
-        if not self._near[shard]:
-            self.fetched += piece.nbytes
-            self.asked += 1
+                if piece.cut_short:
+                    waiting[shard] = some, skip + len(piece.neighbors)
+                    continue
+                if not skip:
+                    self._cache.add(piece, cut)
+                if len(some) > len(piece.ids):
+                    waiting[shard] = some[len(piece.ids) :], 0

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from motiflux import _native
+from motiflux.cluster.shards.division import Division, Leaf
 from motiflux.cluster.shards.part import Gathering, Part, Roots, TooLarge, least_memory
-from motiflux.cluster.shards.reach import Reach, reach_of
+from motiflux.cluster.shards.reach import Reach, reach_of, rows_of_plan
 from motiflux.cluster.shards.rows import Rows
 from motiflux.cluster.shares import roots as roots_item
 from motiflux.cpu import native
 from motiflux.errors import ClusterError
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
-from motiflux.plan.native_plan import native_problem
+from motiflux.plan.native_plan import native_problem_of_rows
 from motiflux.request.request import Request
 
-SHARE_OF_ROWS = 3
+SHARE_OF_ROWS = 4
 """The rows' cache and pieces take one part of so many of the memory."""
 _LEAST = 1 << 13
 """Bytes beside masks for which a search can be divided far enough."""
@@ -37,13 +38,12 @@ class Ranged:
     bound
         The pattern, bound to the labels of the sharded graph.
     split
-        The plan of the same order for parts in which the label of a vertex is the mask of the query vertices
-        whose candidate it is; None for patterns with too many vertices.
+        The plan of the same order for parts of divided candidates: each query vertex has its own.
     """
 
     bound: BoundPattern
     plan: Plan
-    split: Plan | None
+    split: Plan
     request: Request
 
 
@@ -86,6 +86,10 @@ class RangeSearch:
                 f"memory: expected at least {least:,} bytes for this graph and pattern, found {memory:,}"
             )
         self._gathering = Gathering(rows, self._reach, self._memory)
+        self._whole, self._split = (
+            rows_of_plan(ranged.bound, plan, self._reach, rows.layout) for plan in (ranged.plan, ranged.split)
+        )
+        self._division = Division(rows.layout.num_vertices, self._gathering.memory)
         self._rate = 0.0
         """Entries per second of the parts so far; 0: unknown."""
 
@@ -121,38 +125,45 @@ class RangeSearch:
 
     def _count_roots(self, roots: Roots, found: Searched) -> None:
         """Count the embeddings of roots, in several parts if they do not fit together."""
-        number, most = roots.last - roots.first, self._gathering.most_roots
-        if number > most:
-            for first in reversed(range(roots.first, roots.last, most)):
-                self._count_roots(replace(roots, first=first, last=min(roots.last, first + most)), found)
-            return
-        part = self._gathering.part(roots)
+        leaves: list[Leaf] = []
+        for one in self._division.of(roots):
+            self._count_divided(one, found, leaves)
+        if not roots.spans:
+            self._division.note(leaves)
+
+    def _count_divided(self, roots: Roots, found: Searched, leaves: list[Leaf]) -> None:
+        part = self._gathering.part(roots, self._split if roots.spans else self._whole)
         if not isinstance(part, TooLarge):
             found.parts += 1
-            found.total += 0 if part is None else self._counted(part, roots)
+            found.total += 0 if part is None else self._counted(part, divided=bool(roots.spans))
+            leaves.append(Leaf(roots.spans, self._gathering.nbytes))
             return
-        parts = self._gathering.divided(roots, part.parts)
-        if self._ranged.split is None and any(one.spans for one in parts):
-            raise ClusterError(
-                f"memory: the rows for a search of {self._reach.size} query vertices take more than the "
-                f"{self._memory:,} bytes that memory= leaves for them, and are not divided further"
-            )
-        for one in parts:
-            self._count_roots(one, found)
+        divided = self._gathering.divided(roots)
+        if divided[0].spans == roots.spans and not roots.spans:
+            for one in divided:
+                self._count_roots(one, found)
+            return
+        for one in divided:
+            self._count_divided(one, found, leaves)
 
-    def _counted(self, part: Part, roots: Roots) -> int:
-        plan = self._ranged.split if roots.spans else self._ranged.plan
-        assert plan is not None
+    def _counted(self, part: Part, *, divided: bool) -> int:
+        plan, rows = self._ranged.plan, self._whole
+        if divided:
+            plan, rows = self._ranged.split, self._split
         tuning = self._ranged.request.tuning
-        search = native_problem(
-            part.graph,
+        search = native_problem_of_rows(
             plan,
+            part.rows,
+            sources=rows.sources,
+            out=rows.out,
+            into=rows.into,
+            apart=rows.apart,
             intersect=tuning["intersect"],
             simd=tuning["simd"],
-            threads=self._threads,
             backjump=tuning["backjump"],
         )
-        first, last = _root_arcs(part, plan, roots, self._threads)
+        offsets, _ = part.rows[rows.sources[0]]
+        first, last = int(offsets[part.first]), int(offsets[part.last])
         if first == last:
             return 0
         portion = ([roots_item(first, last)], None, None, None)
@@ -162,16 +173,6 @@ class RangeSearch:
         if stop != native.Stop.NONE:
             raise ClusterError(f"a search of a part ended early: {stop}")
         return total
-
-
-def _root_arcs(part: Part, plan: Plan, roots: Roots, threads: int) -> tuple[int, int]:
-    """Return the positions of root arcs in the rows from level 0 to level 1."""
-    offsets, _ = part.graph.adjacency(plan.args.steps[1].adjacencies[0], threads)
-    if len(part.ids) > 1 and part.ids[0] > part.ids[-1]:
-        low, high = len(part.ids) - np.searchsorted(part.ids[::-1], [roots.last, roots.first])
-    else:
-        low, high = np.searchsorted(part.ids, [roots.first, roots.last])
-    return int(offsets[low]), int(offsets[high])
 
 
 def _roots_between(rows: Rows, reach: Reach, first: int, last: int) -> Iterator[Roots]:

@@ -27,9 +27,9 @@ class ShardServer:
         """Return the node that it is on."""
         return node_here()
 
-    def take(self, ids: Ids, first: int, last: int | None, cut: Cut | None, most: int | None) -> Piece:
+    def take(self, ids: Ids, cut: Cut | None, most: int, skip: int) -> Piece:
         """Return entries of rows; see `RowArrays.take`."""
-        return self._rows.take(ids, first, last, cut, most)
+        return self._rows.take(ids, cut, most, skip).packed()
 
 
 def node_here() -> str:
@@ -45,13 +45,11 @@ class RemoteShard:
 
     actor: Any
 
-    def ask(
-        self, ids: Ids, first: int, last: int | None, cut: Cut | None, most: int | None = None
-    ) -> Callable[[], Piece]:
+    def ask(self, ids: Ids, cut: Cut | None, most: int, skip: int = 0) -> Callable[[], Piece]:
         """Ask for entries of rows."""
         import ray
 
-        reference = self.actor.take.remote(ids, first, last, cut, most)
+        reference = self.actor.take.remote(ids, cut, most, skip)
         return lambda: ray.get(reference)
 
 
@@ -129,7 +127,7 @@ def last_rows(folder: str, layout: Layout, nbytes: int) -> RowArrays | None:
             first = end - fitting
             size += int(sizes[len(sizes) - fitting :].sum())
             rows = open_rows(shard_path(folder, number), layout, number)
-            parts.append(rows.take(np.arange(first, end)))
+            parts.append(rows.take(np.arange(first, end)).packed())
         if fitting < end - begin:
             break
     if not parts:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from motiflux.atomic import AtomicFile
 from motiflux.cluster.shards.layout import Ids, Layout
-from motiflux.cluster.shards.part import Kept, built
 from motiflux.cluster.shards.rows import Piece, RowArrays
+from motiflux.cluster.shards.sketch import sketch_of
 from motiflux.errors import FormatError
 from motiflux.graph import Graph
 from motiflux.io.binary.sections import SectionFile, write_sections
@@ -100,7 +100,7 @@ def read_layout(folder: str) -> tuple[Layout, Graph]:
     layout = Layout.of(facts)
     file = SectionFile(Path(folder, SKETCH))
     kind = layout.kind_type
-    piece = Piece(
+    piece = Piece.of(
         file.array("ids", "<i8", 1),
         file.array("labels", "<u4", 1),
         file.array("lengths", "<i8", 1),
@@ -108,17 +108,3 @@ def read_layout(folder: str) -> tuple[Layout, Graph]:
         None if kind is None else file.array("kinds", kind.str, 1),
     )
     return layout, sketch_of(layout, piece)
-
-
-def sketch_of(layout: Layout, piece: Piece) -> Graph:
-    """Return the graph of some entries, with all labels of the sharded graph."""
-    neighbors = np.array(piece.neighbors)
-    ids = np.unique(np.concatenate([piece.ids.astype(np.uint32), neighbors]))
-    kept = Kept(
-        [piece.ids.astype(np.uint32)],
-        [np.array(piece.lengths)],
-        [neighbors],
-        [] if piece.kinds is None else [np.array(piece.kinds)],
-        [np.array(piece.labels)],
-    )
-    return built(layout, ids, kept).graph

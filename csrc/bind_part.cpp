@@ -1,0 +1,198 @@
+// Bindings of the part of a sharded graph that a search needs. The GIL is free while entries are looked at.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "common/arrays.hpp"
+#include "common/free_gil.hpp"
+#include "graph/part.hpp"
+
+namespace motiflux {
+namespace {
+
+namespace nb = nanobind;
+
+using PyIds = InputArray<std::int64_t>;
+using PyAllowed = std::vector<std::uint8_t>;
+using PyValues = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using PyKinds = std::optional<PyValues>;
+// Vertices, begins and ends of their rows, neighbours, kinds.
+using PyPiece = std::tuple<PyIds, PyIds, PyIds, InputArray<std::uint32_t>, PyKinds>;
+// Target, least id, id behind the greatest, side, kinds that may be used; none: all.
+using PyLead = std::tuple<std::uint32_t, std::int64_t, std::int64_t, int, PyAllowed>;
+using PyPair = std::tuple<std::uint32_t, std::uint32_t, int>;  // source, target, side
+using PyKey = std::tuple<std::vector<PyPair>, PyAllowed>;
+
+template <class T, class Array>
+std::span<const T> kinds_as(const Array& kinds) {
+  return {static_cast<const T*>(kinds.data()), kinds.size()};
+}
+
+graph::RowPiece as_piece(const PyPiece& piece) {
+  const auto& [ids, begins, ends, neighbors, kinds] = piece;
+  graph::RowPiece made{as_span(ids), as_span(begins), as_span(ends), as_span(neighbors), {}};
+  if (!kinds) return made;
+  if (kinds->dtype() == nb::dtype<std::uint8_t>()) {
+    made.kinds = kinds_as<std::uint8_t>(*kinds);
+  } else if (kinds->dtype() == nb::dtype<std::uint16_t>()) {
+    made.kinds = kinds_as<std::uint16_t>(*kinds);
+  } else if (kinds->dtype() == nb::dtype<std::uint32_t>()) {
+    made.kinds = kinds_as<std::uint32_t>(*kinds);
+  } else {
+    throw nb::value_error("kinds of 1, 2 or 4 bytes expected");
+  }
+  return made;
+}
+
+template <class T>
+nb::object entries_as(const PyValues& values, const PyIds& begins, const PyIds& ends, std::size_t size) {
+  Unwritten<T> out(size);
+  {
+    const FreeGil free_gil;
+    T* at = out.data();
+    for (std::size_t row = 0; row < begins.size(); ++row)
+      at = std::copy(static_cast<const T*>(values.data()) + begins.data()[row],
+                     static_cast<const T*>(values.data()) + ends.data()[row], at);
+  }
+  return to_numpy(std::move(out), size);
+}
+
+// The values from begins[i] up to ends[i] for each i, one after another.
+nb::object take_entries(const PyValues& values, const PyIds& begins, const PyIds& ends) {
+  if (begins.size() != ends.size()) throw nb::value_error("an end for each row expected");
+  std::size_t size = 0;
+  for (std::size_t row = 0; row < begins.size(); ++row) {
+    const std::int64_t begin = begins.data()[row], end = ends.data()[row];
+    if (begin < 0 || end < begin || static_cast<std::uint64_t>(end) > values.size())
+      throw nb::value_error("rows within the values expected");
+    size += static_cast<std::size_t>(end - begin);
+  }
+  if (values.dtype() == nb::dtype<std::uint8_t>())
+    return entries_as<std::uint8_t>(values, begins, ends, size);
+  if (values.dtype() == nb::dtype<std::uint16_t>())
+    return entries_as<std::uint16_t>(values, begins, ends, size);
+  if (values.dtype() == nb::dtype<std::uint32_t>())
+    return entries_as<std::uint32_t>(values, begins, ends, size);
+  throw nb::value_error("values of 1, 2 or 4 bytes expected");
+}
+
+template <class Work>
+auto unlocked(Work&& work) {
+  const FreeGil free_gil;
+  return work();
+}
+
+class PyPart {
+ public:
+  PyPart(std::size_t vertices, std::size_t query_vertices)
+      : part_(graph::make_part(vertices, query_vertices)) {}
+
+  void clear() {
+    unlocked([&] { part_->clear(); });
+  }
+  void add_range(std::uint32_t query_vertex, std::int64_t first, std::int64_t last) {
+    part_->add_range(query_vertex, first, last);
+  }
+  void add(std::uint32_t query_vertex, const PyIds& ids) { part_->add(query_vertex, as_span(ids)); }
+
+  void lead(std::uint32_t source, const PyPiece& given, const std::vector<PyLead>& leads) {
+    std::vector<graph::PartLead> made;
+    for (const auto& [target, least, most, side, kinds] : leads)
+      made.push_back({target, least, most, side, kinds});
+    const graph::RowPiece piece = as_piece(given);
+    unlocked([&] { part_->lead(source, piece, made); });
+  }
+  std::uint32_t take_marked(std::uint32_t fresh, std::uint32_t known) {
+    return unlocked([&] { return part_->take_marked(fresh, known); });
+  }
+  nb::object candidates(std::uint32_t mask, std::int64_t first, std::size_t most) const {
+    return to_numpy(unlocked([&] { return part_->candidates(mask, first, most); }));
+  }
+  std::pair<std::int64_t, std::int64_t> span(std::uint32_t query_vertex) const {
+    return part_->span(query_vertex);
+  }
+
+  std::size_t number(bool downward) {
+    return unlocked([&] { return part_->number(downward); });
+  }
+  void begin_rows(const std::vector<PyKey>& keys) {
+    std::vector<graph::PartKey> made;
+    for (const auto& [pairs, kinds] : keys) {
+      made.push_back({{}, kinds});
+      for (const auto& [source, target, side] : pairs) made.back().pairs.push_back({source, target, side});
+    }
+    part_->begin_rows(std::move(made));
+  }
+  nb::object rows_to_read(int side, std::int64_t first, std::size_t most) const {
+    return to_numpy(unlocked([&] { return part_->rows_to_read(side, first, most); }));
+  }
+  std::uint64_t count(const PyPiece& given) {
+    const graph::RowPiece piece = as_piece(given);
+    return unlocked([&] { return part_->count(piece); });
+  }
+  void end_count() {
+    unlocked([&] { part_->end_count(); });
+  }
+  void fill(const PyPiece& given) {
+    const graph::RowPiece piece = as_piece(given);
+    unlocked([&] { part_->fill(piece); });
+  }
+  nb::list take_rows() {
+    std::vector<graph::PartRows> made = unlocked([&] { return part_->take_rows(); });
+    nb::list rows;
+    for (graph::PartRows& one : made)
+      rows.append(nb::make_tuple(to_numpy(std::move(one.offsets)), to_numpy(std::move(one.neighbors))));
+    return rows;
+  }
+
+  std::pair<std::uint64_t, std::uint64_t> weight(std::uint32_t query_vertex) const {
+    return unlocked([&] { return part_->weight(query_vertex); });
+  }
+  std::vector<std::int64_t> cuts(std::uint32_t query_vertex, std::size_t pieces, double each) const {
+    return unlocked([&] { return part_->cuts(query_vertex, pieces, each); });
+  }
+  std::size_t position(std::int64_t id) const { return part_->position(id); }
+  std::size_t bytes_of_64() const { return part_->bytes_of_64(); }
+
+ private:
+  std::unique_ptr<graph::Part> part_;
+};
+
+}  // namespace
+
+void bind_part(nb::module_& module) {
+  module.def("take_entries", &take_entries, nb::arg("values"), nb::arg("begins"), nb::arg("ends"));
+  nb::class_<PyPart>(module, "Part")
+      .def(nb::init<std::size_t, std::size_t>(), nb::arg("vertices"), nb::arg("query_vertices"))
+      .def("clear", &PyPart::clear)
+      .def("add_range", &PyPart::add_range, nb::arg("query_vertex"), nb::arg("first"), nb::arg("last"))
+      .def("add", &PyPart::add, nb::arg("query_vertex"), nb::arg("ids"))
+      .def("lead", &PyPart::lead, nb::arg("source"), nb::arg("piece"), nb::arg("leads"))
+      .def("take_marked", &PyPart::take_marked, nb::arg("fresh"), nb::arg("known"))
+      .def("candidates", &PyPart::candidates, nb::arg("mask"), nb::arg("first"), nb::arg("most"))
+      .def("span", &PyPart::span, nb::arg("query_vertex"))
+      .def("number", &PyPart::number, nb::arg("downward"))
+      .def("begin_rows", &PyPart::begin_rows, nb::arg("keys"))
+      .def("rows_to_read", &PyPart::rows_to_read, nb::arg("side"), nb::arg("first"), nb::arg("most"))
+      .def("count", &PyPart::count, nb::arg("piece"))
+      .def("end_count", &PyPart::end_count)
+      .def("fill", &PyPart::fill, nb::arg("piece"))
+      .def("take_rows", &PyPart::take_rows)
+      .def("weight", &PyPart::weight, nb::arg("query_vertex"))
+      .def("cuts", &PyPart::cuts, nb::arg("query_vertex"), nb::arg("pieces"), nb::arg("each"))
+      .def("position", &PyPart::position, nb::arg("vertex"))
+      .def("bytes_of_64", &PyPart::bytes_of_64);
+}
+
+}  // namespace motiflux

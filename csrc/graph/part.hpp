@@ -1,0 +1,114 @@
+// The part of a sharded graph that a search from some roots needs: candidates of query vertices, then the
+// rows between them, from entries that come a piece at a time.
+//
+//   masks of all vertices:  | 0 | 101 | 0 | 010 | 111 | ...   bit q: a candidate of query vertex q
+//   numbers in the part:    | - |  0  | - |  1  |  2  | ...   ascending, or descending
+//   rows of a key:          CSR over these numbers
+//
+// A row is that of a candidate of a query vertex whose image is matched before that of another one, and leads
+// to candidates of the latter only. So an arc may be in one row and not in that of its other end.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace motiflux::graph {
+
+// Rows in an array: row i is that of vertex ids[i], and has the entries from begins[i] up to ends[i], by
+// ascending neighbour. Entries have kinds, or there is one kind only.
+struct RowPiece {
+  using Kinds = std::variant<std::monostate, std::span<const std::uint8_t>, std::span<const std::uint16_t>,
+                             std::span<const std::uint32_t>>;
+
+  std::span<const std::int64_t> ids;
+  std::span<const std::int64_t> begins;
+  std::span<const std::int64_t> ends;
+  std::span<const std::uint32_t> neighbors;
+  Kinds kinds;
+};
+
+// A query edge as it leads from the query vertex whose rows are read.
+struct PartLead {
+  std::uint32_t target = 0;
+  std::int64_t least = 0;           // ids of the target's images: from this one
+  std::int64_t most = 0;            // up to this one, without it
+  int side = 0;                     // 1: greater than the row's vertex; -1: less; 0: any
+  std::vector<std::uint8_t> kinds;  // for each kind of an entry, whether it may be used; empty: all
+};
+
+// The rows that some sources of a plan read.
+struct PartKey {
+  struct Pair {
+    std::uint32_t source = 0;
+    std::uint32_t target = 0;
+    int side = 0;  // as PartLead::side
+  };
+
+  std::vector<Pair> pairs;
+  std::vector<std::uint8_t> kinds;  // as PartLead::kinds
+};
+
+struct PartRows {
+  std::vector<std::uint64_t> offsets;
+  std::vector<std::uint32_t> neighbors;
+};
+
+class Part {
+ public:
+  virtual ~Part() = default;
+
+  // Forgets all candidates and rows.
+  virtual void clear() = 0;
+
+  // Makes vertices candidates of a query vertex.
+  virtual void add_range(std::uint32_t query_vertex, std::int64_t first, std::int64_t last) = 0;
+  virtual void add(std::uint32_t query_vertex, std::span<const std::int64_t> ids) = 0;
+
+  // Marks the neighbours to which leads go from candidates of `source`.
+  virtual void lead(std::uint32_t source, const RowPiece& piece, std::span<const PartLead> leads) = 0;
+  // Makes marked vertices candidates of the query vertices in the mask `fresh`, and leaves only these as
+  // candidates of those in `known`. Returns the query vertices that have candidates.
+  virtual std::uint32_t take_marked(std::uint32_t fresh, std::uint32_t known) = 0;
+
+  // At most `most` of the vertices from `first` on that are candidates of a query vertex in the mask.
+  virtual std::vector<std::int64_t> candidates(std::uint32_t mask, std::int64_t first,
+                                               std::size_t most) const = 0;
+  // The least candidate, and the one behind the greatest; equal if there are none.
+  virtual std::pair<std::int64_t, std::int64_t> span(std::uint32_t query_vertex) const = 0;
+
+  // Numbers all candidates, and returns how many they are.
+  virtual std::size_t number(bool downward) = 0;
+  // Begins to count the entries of rows of each key.
+  virtual void begin_rows(std::vector<PartKey> keys) = 0;
+  // At most `most` of the vertices from `first` on whose rows keys have: to greater neighbours only (side 1),
+  // to lesser ones only (-1), or to both (0).
+  virtual std::vector<std::int64_t> rows_to_read(int side, std::int64_t first, std::size_t most) const = 0;
+  // Counts the entries of a piece; returns the number of all so far. Long rows may come in several pieces,
+  // one right after another.
+  virtual std::uint64_t count(const RowPiece& piece) = 0;
+  // Makes room for the entries that were counted; then the same pieces, in any order, are filled in.
+  virtual void end_count() = 0;
+  virtual void fill(const RowPiece& piece) = 0;
+  // Hands over the rows of each key.
+  virtual std::vector<PartRows> take_rows() = 0;
+
+  // After rows were counted: for a query vertex, the number of its candidates and of the entries in their
+  // rows; and ids that divide them into ranges of about equal weight, an entry and `each` for a vertex.
+  virtual std::pair<std::uint64_t, std::uint64_t> weight(std::uint32_t query_vertex) const = 0;
+  virtual std::vector<std::int64_t> cuts(std::uint32_t query_vertex, std::size_t pieces,
+                                         double each) const = 0;
+  // The number of a vertex of the part, or of the first one behind it, by ascending id.
+  virtual std::size_t position(std::int64_t id) const = 0;
+  // Bytes that it takes for each vertex of the graph, times 64.
+  virtual std::size_t bytes_of_64() const = 0;
+};
+
+// For a graph of so many vertices and a pattern of at most 32 query vertices. Throws std::invalid_argument
+// for more.
+std::unique_ptr<Part> make_part(std::size_t vertices, std::size_t query_vertices);
+
+}  // namespace motiflux::graph
