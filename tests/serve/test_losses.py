@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,28 @@ def test_a_file_that_is_overwritten_while_it_is_read_is_read_from_its_beginning(
             again.write(edges([("p", "q"), ("q", "r"), ("r", "p")]))
         took(service, 4)
         assert service.patterns()[0].positive == 1
+        gaps, lost, reason = told(service)
+        assert (gaps, lost) == (1, 0)
+        assert "found other bytes at its beginning" in reason
+
+
+@pytest.mark.parametrize("unread", [b"", b'{"src": "c", "dst"'])
+def test_a_file_that_is_cut_off_while_it_is_read_may_have_had_more(tmp_path: Path, unread: bytes) -> None:
+    given, file = configuration(tmp_path), tmp_path / "in.jsonl"
+    file.write_bytes(edges(RING) + unread)
+    with Service(given) as service:
+        took(service, 3)
+        os.truncate(file, 0)
+        with file.open("ab") as more:
+            more.write(edges(RING[:1]))
+        took(service, 4)
+        gaps, lost, reason = told(service)
+        assert (gaps, lost) == (1, len(unread))
+        assert f"until byte {len(edges(RING))}, found that it was cut off before that byte" in reason
+        assert ("at least 18 bytes" if unread else "if anything was added") in reason
+    with Service(given) as service:
+        took(service, 4)
+        assert pulse(service)["sources"][0]["gaps"] == 0
 
 
 def test_a_position_of_an_earlier_version_is_gone_on_from(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ class FileSource(Source):
     Its position has the number of bytes and lines read, and by what the file is known again: a digest of its
     first bytes, its number in the file system, and its size when it was looked at last. A file that was
     replaced is read from its beginning, after the rest of the one before it: that is open, or is found by its
-    number in the same folder. Where it is not found, it is told what may be lost. An unfinished last line
-    waits for its end, or until the file is replaced.
+    number in the same folder. Where it is not found, or a file is cut off or overwritten in its place, it is
+    told what may be lost. An unfinished last line waits for its end, or until the file is replaced.
     """
 
     def read(self) -> None:
@@ -33,21 +33,26 @@ class FileSource(Source):
                 if not self._find_place(file):
                     return
                 self.works()
-                if not self._read_to_its_end(file, poll) or not self.put(Taken(), _nothing_read()):
+                if not self._read_to_its_end(file, poll):
                     return
 
     def _read_to_its_end(self, file: BinaryIO, poll: float) -> bool:
-        """Read a file until another one is in its place; return False if the source is to end."""
-        while not self._was_overwritten(file):
+        """Read a file until another one is in its place, or it begins anew.
+
+        Returns False if the source is to end. What a file had that is cut off or overwritten is only known
+        until the last look at it.
+        """
+        seen = 0
+        while (found := self._change_of(file)) is None:
             if not self._read_on(file):
                 return False
             if self._is_replaced(file):
-                return self._read_on(file, once=True)
-            self.is_idle = True
+                return self._read_on(file, once=True) and self.put(Taken(), _nothing_read())
+            self.is_idle, seen = True, max(seen, os.fstat(file.fileno()).st_size)
             self.ends.wait(poll)
             if self.ends.is_set():
                 return False
-        return True
+        return self.put(Taken(), _nothing_read(), self._rest(found, seen))
 
     def _find_place(self, file: BinaryIO) -> bool:
         """Go to the position if the file is the one that was read before, else to its beginning.
@@ -65,7 +70,8 @@ class FileSource(Source):
         """Read the rest of a file that was replaced while nobody looked, or tell that it is lost."""
         moved = self._moved()
         if moved is None:
-            return self.put(Taken(), _nothing_read(), self._rest())
+            found = "another one, and none in its folder that is the one before"
+            return self.put(Taken(), _nothing_read(), self._rest(found, self.position.get("last", 0)))
         with moved:
             LOG.info("source %s: the rest of the file that was replaced is read: %s", self.name, moved.name)
             moved.seek(self.position["offset"])
@@ -89,14 +95,22 @@ class FileSource(Source):
             file.close()
         return None
 
-    def _rest(self) -> Lost:
-        """Return what is known of the unread rest of a file that is not there any more."""
-        offset, last = self.position["offset"], self.position.get("last", 0)
+    def _rest(self, found: str, last: int) -> Lost:
+        """Return what is known of the unread rest of a file that is not there any more.
+
+        Parameters
+        ----------
+        found
+            What is there instead.
+        last
+            The size of the file when it was looked at last.
+        """
+        offset = self.position["offset"]
         place, least = f"byte {offset}", max(0, last - offset)
         known = f", at least {least} bytes," if least else ", if anything was added,"
         reason = (
-            f"expected the file that was read until byte {offset}, found another one, and none in its folder "
-            f"that is the one before; what is behind that byte{known} is lost"
+            f"expected the file that was read until byte {offset}, found {found}; "
+            f"what is behind that byte{known} is lost"
         )
         return Lost(place, least, reason)
 
@@ -105,12 +119,16 @@ class FileSource(Source):
             there, ours = self.settings.options["path"].stat(), os.fstat(file.fileno())
         except FileNotFoundError:
             return False  # between two files
-        return (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino) or there.st_size < file.tell()
+        return (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino)
 
-    def _was_overwritten(self, file: BinaryIO) -> bool:
-        """Whether other bytes are where the first ones of the file were."""
+    def _change_of(self, file: BinaryIO) -> str | None:
+        """Return what happened to a file that did not only grow; None: nothing."""
+        if os.fstat(file.fileno()).st_size < file.tell():
+            return "that it was cut off before that byte"
         size = self.position["size"]
-        return bool(_digest(os.pread(file.fileno(), size, 0)) != self.position["digest"])
+        if _digest(os.pread(file.fileno(), size, 0)) != self.position["digest"]:
+            return "other bytes at its beginning"
+        return None
 
     def _read_on(self, file: BinaryIO, *, once: bool = False) -> bool:
         """Read all whole lines that are there; return False if the source is to end."""
