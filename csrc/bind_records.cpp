@@ -208,6 +208,12 @@ void bind_records(nb::module_& m) {
       .def(
           "fill_times", [](Records& records, std::int64_t time) { records.times().fill(time); }, "time"_a)
       .def(
+          "times_ascend",
+          [](const Records& records, std::int64_t from, std::int64_t to) {
+            return records.times().ascends(from, to);
+          },
+          "from_"_a, "to"_a)
+      .def(
           "present",
           [](const Records& records, std::size_t place) {
             return copied(column_of(records, place).present());

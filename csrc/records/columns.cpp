@@ -75,6 +75,14 @@ void Column::fill(std::int64_t value) {
   }
 }
 
+bool Column::ascends(std::int64_t from, std::int64_t to) const {
+  for (const std::int64_t value : integers_) {
+    if (value < from || value > to) return false;
+    from = value;
+  }
+  return true;
+}
+
 void Column::extend(const Column& other, std::size_t first, std::size_t end) {
   if (kind_ == Kind::kNone || first == end) return;
   extend_by(present_, other.present_, first, end);

@@ -15,6 +15,12 @@ from motiflux.serve.records import Refused
 
 Answer = dict[str, Any]
 
+_MOST_JOINED = 1000
+"""Records of chunks that are joined in the queue."""
+_PAUSE = 0.4
+"""The share of the longest time of a group that is between the begins of two: a small group takes as much
+processor time as one of a hundred records."""
+
 
 @dataclass(frozen=True)
 class Lost:
@@ -70,6 +76,20 @@ class Chunk:
         """Places in the queue."""
         return len(self.records) + len(self.refused) + 1
 
+    def can_take(self, later: Chunk) -> bool:
+        """Whether a later chunk can become part of this one: each takes as long as a hundred records."""
+        if self.source != later.source or self.weight + later.weight > _MOST_JOINED:
+            return False
+        return all(one.key is None and one.done is None and one.lost is None for one in (self, later))
+
+    def take(self, later: Chunk) -> None:
+        """Add the records of a later chunk."""
+        self.records.extend(later.records, 0, len(later.records))
+        self.refused += later.refused
+        self.size += later.size
+        if later.position is not None:
+            self.position = later.position
+
 
 Call = tuple[Callable[[], Any], "Future[Any]"]
 
@@ -87,7 +107,11 @@ class Intake:
         self._most, self._most_bytes = most, most_bytes
         self._chunks: deque[Chunk] = deque()
         self._calls: deque[Call] = deque()
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._room, self._came = threading.Condition(lock), threading.Condition(lock)
+        self._wanted = 1
+        """Places that `take` waits for: to wake it for fewer takes as long as a small group."""
+        self._taken_at = 0.0
         self._closed = False
         self.waiting = 0
         """Places that are taken."""
@@ -97,7 +121,7 @@ class Intake:
     @property
     def is_idle(self) -> bool:
         """Whether nothing waits, and what `take` returned last is done with."""
-        with self._changed:
+        with self._came:
             return not self._chunks and not self._calls and not self._busy
 
     @property
@@ -107,57 +131,65 @@ class Intake:
     @property
     def is_full(self) -> bool:
         """Whether a chunk has to wait."""
-        with self._changed:
+        with self._came:
             return self._has_enough
 
     def put(self, chunk: Chunk, ends: Callable[[], bool]) -> bool:
         """Add a chunk as soon as there is room; return False if there is none before it `ends`."""
-        with self._changed:
+        with self._room:
             while not self._closed and not ends():
                 if not self._has_enough:
                     self._add(chunk)
                     return True
-                self._changed.wait(0.1)
+                self._room.wait(0.1)
         return False
 
     def try_put(self, chunk: Chunk) -> bool:
         """Add a chunk if there is room; return whether there was."""
-        with self._changed:
+        with self._came:
             if self._closed or self._has_enough:
                 return False
             self._add(chunk)
             return True
 
     def _add(self, chunk: Chunk) -> None:
-        self._chunks.append(chunk)
-        self.waiting += chunk.weight
+        last = self._chunks[-1] if self._chunks else None
+        if last is not None and last.can_take(chunk):
+            self.waiting -= last.weight
+            last.take(chunk)
+            self.waiting += last.weight
+        else:
+            self._chunks.append(chunk)
+            self.waiting += chunk.weight
         self._waiting_bytes += chunk.size
-        self._changed.notify_all()
+        if self.waiting >= self._wanted:
+            self._came.notify()
 
     def call(self, function: Callable[[], Any]) -> Future[Any]:
         """Have the engine call a function between two groups; return its future."""
         future: Future[Any] = Future()
-        with self._changed:
+        with self._came:
             if self._closed:
                 future.set_exception(RuntimeError("the service is stopping"))
             else:
                 self._calls.append((function, future))
-                self._changed.notify_all()
+                self._came.notify()
         return future
 
     def wake(self) -> None:
         """Have `take` look again."""
-        with self._changed:
-            self._changed.notify_all()
+        with self._came:
+            self._came.notify()
 
     def close(self) -> None:
         """Take no more; `take` returns what is there."""
-        with self._changed:
+        with self._came:
             self._closed = True
             for _, future in self._calls:
                 future.set_exception(RuntimeError("the service is stopping"))
             self._calls.clear()
-            self._changed.notify_all()
+            self._came.notify()
+            self._room.notify_all()
 
     def take(
         self, size: int, longest: float, idle: float, is_free: Callable[[], bool]
@@ -169,20 +201,22 @@ class Intake:
         size
             Records after which no more are waited for.
         longest
-            Seconds that the first chunk waits for others, unless the log is free.
+            Seconds that the first chunk waits for others, unless the log is free; and even then while less
+            than `_PAUSE` of them have passed since the last group.
         idle
             Seconds to wait for anything.
         is_free
             Whether nothing is being written: then there is nothing to wait for.
         """
-        with self._changed:
+        with self._came:
             self._busy = False
-            self._changed.wait_for(lambda: self._chunks or self._calls or self._closed, idle)
+            self._wait(lambda: bool(self._chunks), 1, idle)
             if self._chunks and not self._calls:
+                now = time.perf_counter()
+                self._wait(lambda: False, size, self._taken_at + _PAUSE * longest - now)
                 rest = self._chunks[0].arrived + longest - time.perf_counter()
-                self._changed.wait_for(
-                    lambda: self.waiting >= size or self._calls or self._closed or is_free(), max(0.0, rest)
-                )
+                self._wait(is_free, size, rest)
+            self._wanted, self._taken_at = 1, time.perf_counter()
             chunks, taken = [], 0
             while self._chunks and taken < size:
                 chunks.append(self._chunks.popleft())
@@ -192,5 +226,12 @@ class Intake:
             calls = list(self._calls)
             self._calls.clear()
             self._busy = bool(chunks or calls)
-            self._changed.notify_all()
+            self._room.notify_all()
             return chunks, calls
+
+    def _wait(self, enough: Callable[[], bool], size: int, seconds: float) -> None:
+        """Wait for so many records, a call, or the end, unless there is enough before."""
+        self._wanted = size
+        self._came.wait_for(
+            lambda: self.waiting >= size or self._calls or self._closed or enough(), max(0.0, seconds)
+        )

@@ -145,10 +145,14 @@ class InOrder(Ordering):
         count = len(records)
         if not count:
             return []
-        times = records.times()
-        # A record in the future does not make others late.
-        beyond = times > (_LAST if self._ahead is None else min(arrival + self._ahead, _LAST))
         before = _FIRST if self._applied is None else self._applied
+        last = _LAST if self._ahead is None else min(arrival + self._ahead, _LAST)
+        if records.times_ascend(before, last):
+            self._applied = records[count - 1][TIME]
+            self._ready.append(Batch(records, np.arange(first, first + count), [source] * count))
+            return []
+        times = records.times()
+        beyond = times > last  # a record in the future does not make others late
         reached = np.maximum.accumulate(np.concatenate([[before], np.where(beyond, _FIRST, times)]))
         late = ~beyond & (times < reached[:-1])
         self.late += int(late.sum())

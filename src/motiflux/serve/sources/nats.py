@@ -18,6 +18,7 @@ _MOST_TAKEN = 1000
 _MOST_BYTES = 2**22
 """Messages, and their bytes, that are handed on together."""
 _LONGEST_REASON = 1000
+_REPLY_PARTS = 9
 
 
 class NatsSource(Source):
@@ -137,15 +138,15 @@ class _Messages:
         """Take a message, and wait while the queue is full."""
         if self.fault is not None:
             return
-        numbers = message.metadata.sequence
-        if numbers.consumer != self._delivered + 1:
+        in_stream, in_consumer = _numbers_of(message)
+        if in_consumer != self._delivered + 1:
             self.fault = ConnectionError(f"message {self._delivered + 1} of the consumer is missing")
             self._stop()
             return
-        if self._source.is_alone and self._last < numbers.stream - 1:
-            self._note_loss(self._source.missing(self._last + 1, numbers.stream - 1))
-        self._delivered, self._last = numbers.consumer, numbers.stream
-        found = self._reads(message.data, lambda number: f"message {numbers.stream}, line {number + 1}")
+        if self._source.is_alone and self._last < in_stream - 1:
+            self._note_loss(self._source.missing(self._last + 1, in_stream - 1))
+        self._delivered, self._last = in_consumer, in_stream
+        found = self._reads(message.data, lambda number: f"message {in_stream}, line {number + 1}")
         self._taken.add(found)
         self.waiting += 1
         if self.waiting == 1:
@@ -180,3 +181,16 @@ class _Messages:
             self._taken, self._lost, self.waiting = Taken(), None, 0
         else:
             asyncio.get_running_loop().call_later(_FULL_PAUSE, self._hand_on)
+
+
+def _numbers_of(message: Any) -> tuple[int, int]:
+    """Return the numbers of a message in the stream and of its consumer.
+
+    They are in the subject of the reply, ``$JS.ACK.stream.consumer.delivered.number.number.time.waiting``.
+    The client reads all of it, which takes several times as long; other forms are left to it.
+    """
+    parts = message.reply.split(".")
+    if len(parts) == _REPLY_PARTS:
+        return int(parts[5]), int(parts[6])
+    numbers = message.metadata.sequence
+    return numbers.stream, numbers.consumer
