@@ -355,8 +355,7 @@ class TestFrontiers:
         expected = mf.count(graph, pattern, device="cpu", symmetry="subgraphs")
         assert 4 * pattern.num_vertices * expected > nbytes
         tuning = private_tuning({"tail": "off", **switches})
-        positions = pattern.num_vertices if "pvm_distribution" in switches else 0
-        with room(device, nbytes, positions=positions) as options:
+        with room(device, nbytes, switches) as options:
             found = mf.count(graph, pattern, symmetry="subgraphs", tuning=tuning, **options)
         assert (found, found.complete, found.engine) == (expected, True, "pvm")
 

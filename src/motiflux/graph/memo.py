@@ -77,6 +77,10 @@ class Memo:
         found: T = self._kept.get(key, _UNKNOWN)
         return self._kept.setdefault(key, make()) if found is _UNKNOWN else found
 
+    def keeps(self, key: Hashable) -> bool:
+        """Whether `keep` would find a key."""
+        return key in self._kept
+
     def drop(self, key: Hashable) -> None:
         """Drop the results under one key, or a whole pool."""
         self._results.pop(key, None)

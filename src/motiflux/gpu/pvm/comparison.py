@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from motiflux import log
 from motiflux.errors import InternalError, MotifluxError
 from motiflux.gpu.pvm.engine import PvmEngine
+from motiflux.gpu.pvm.row_tables import RowTables
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan.physical import PhysicalPlan
@@ -30,16 +31,14 @@ _CALLS = 2
 _START, _EACH = 0.3e-3, 40e-12
 """Seconds of a count in phases, and for each embedding: what 130 queries took on an H200, within a factor of
 three where no closed form helps."""
-_GAIN = 0.8
-"""Phases are tried if they are expected to take at most this share of the time of ``dfs``."""
 _TAKEN = 0.9
-"""They are taken if they do take at most this share."""
+"""Phases are taken if they take at most this share of the time of ``dfs``."""
 _TABLES = 60e-9
-"""Seconds for tables, for each arc of the graph."""
+"""Seconds for the first tables, for each arc of the graph; others take less than a call of `dfs`."""
 _ROOM = 10.0
 """A call with a time limit has this multiple of the expected time left, or does not try."""
-_LONGEST = 10.0
-"""A try is given up after this multiple of the expected time."""
+_LONGEST, _COPIES = 10.0, 0.5
+"""A try is given up after this multiple of the expected time, and seconds for copies to the device."""
 
 
 @dataclass(slots=True)
@@ -123,7 +122,7 @@ class Comparison:
         if self.calls < _CALLS or seconds < LEAST_SECONDS or request.limit is not None:
             return False
         tables = _tables_seconds(graph)
-        if _START + _EACH * found.value > _GAIN * seconds or tables > self.spent:
+        if _START + _EACH * found.value > seconds or tables > self.spent:
             return False
         needed = _ROOM * (tables + seconds)
         return request.timeout is None or request.timeout - deadline.elapsed() > needed
@@ -149,7 +148,7 @@ class Comparison:
         seconds: float,
     ) -> None:
         """Count in phases twice, as the first time makes tables, and take the faster engine."""
-        within = Deadline.after(_LONGEST * (_tables_seconds(graph) + seconds))
+        within = Deadline.after(_LONGEST * (_tables_seconds(graph) + seconds) + _COPIES)
         taken = 0.0
         for _ in range(2):
             began = time.perf_counter()
@@ -169,5 +168,7 @@ class Comparison:
 
 
 def _tables_seconds(graph: Graph) -> float:
-    """Return the expected seconds for tables of a graph."""
+    """Return the expected seconds for tables of a graph that are not made yet."""
+    if RowTables.of(graph).are_divided:
+        return 0.0
     return _TABLES * (graph.forward.num_arcs + (graph.reverse.num_arcs if graph.directed else 0))

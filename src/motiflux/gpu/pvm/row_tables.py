@@ -149,6 +149,11 @@ class RowTables:
         """New id of each vertex in all tables, uint32 [n]; vertices without arcs have the last ids."""
         return self._divided(RowForm.INTERVAL).renamed
 
+    @property
+    def are_divided(self) -> bool:
+        """Whether partitions by intervals are made, which takes most of the time of the first table."""
+        return self.graph.memo.keeps(_PARTITIONS)
+
     def normal(self, key: TableKey) -> TableKey:
         """Return the normal form of a key: keys of equal tables mostly have the same one.
 
