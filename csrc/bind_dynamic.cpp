@@ -844,7 +844,7 @@ void add_expired(nb::handle monitor, Applied& applied) {
 
 void bind_dynamic(nb::module_& module) {
   nb::class_<dynamic::PutOffNoops>(module, "PutOffNoops")
-      .def_prop_ro("known", [](const dynamic::PutOffNoops& noops) { return noops.known; })
+      .def_prop_ro("known", [](const dynamic::PutOffNoops& noops) { return noops.known.load(); })
       .def_prop_ro("count", [](const dynamic::PutOffNoops& noops) { return noops.count; });
   module.def("class_order", &PyMonitor::class_order, "vertex_labels"_a, "out"_a, "into"_a.none(),
              "threads"_a);

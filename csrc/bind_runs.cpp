@@ -51,6 +51,7 @@ std::optional<Table<T, kDimensions>> table_of(const nb::handle given, const char
 void PythonMatcher::match(const std::shared_ptr<const dynamic::Run>& run, dynamic::Watch& watch,
                           const std::function<void()>& write,
                           const std::function<void(const dynamic::RunMatches&)>& use) {
+  if (first_ != nullptr && first_->match(run, use)) return;
   const nb::gil_scoped_acquire acquire;
   const std::size_t roots = run->roots.size();
   const nb::object given = nb::cast(PyRun(run, watch, write));

@@ -4,12 +4,23 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "dynamic/monitor.hpp"
 #include "dynamic/run_matcher.hpp"
 
 namespace motiflux {
+
+// Matches runs without the GIL, as far as it can.
+class MatchesFirst {
+ public:
+  virtual ~MatchesFirst() = default;
+  // Calls use(matches) and returns true; or returns false: Python matches the run, and goes on where this
+  // stopped.
+  virtual bool match(const std::shared_ptr<const dynamic::Run>& run,
+                     const std::function<void(const dynamic::RunMatches&)>& use) = 0;
+};
 
 // A matcher that calls callback(run) with the GIL.
 class PythonMatcher : public dynamic::RunMatcher {
@@ -24,8 +35,11 @@ class PythonMatcher : public dynamic::RunMatcher {
              const std::function<void()>& write,
              const std::function<void(const dynamic::RunMatches&)>& use) override;
   const nanobind::callable& callback() const { return callback_; }
+  // Has another one match what it can; null: none. It outlives its use.
+  void let_first(MatchesFirst* first) { first_ = first; }
 
  private:
+  MatchesFirst* first_ = nullptr;
   nanobind::callable callback_;
 };
 

@@ -1,24 +1,9 @@
 // The updates of a run for a resident kernel, and its answers.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include "bind_streaming.hpp"
+
 #include <nanobind/stl/optional.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <thread>
-#include <vector>
-
-#include "bind_checks.hpp"
-#include "bind_ring.hpp"
-#include "bind_run.hpp"
-#include "bindings.hpp"
-#include "common/arrays.hpp"
-#include "dynamic/stream_updates.hpp"
-#include "motiflux/device/atomic_ref.hpp"
-#include "ring/reader.hpp"
+#include <utility>
 
 namespace motiflux {
 namespace {
@@ -27,11 +12,11 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using ring::Clock;
 
-using Words = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 constexpr std::size_t kPacket = 32, kRecords = 256;
 // A wait is busy for so long, then with short sleeps.
 constexpr std::chrono::microseconds kBusy{100}, kSleep{20};
+// After so long without an answer Python looks after the kernel.
+constexpr std::chrono::milliseconds kLongest{5};
 
 nb::tuple as_tuple(const std::vector<std::uint32_t>& numbers) {
   nb::list listed;
@@ -39,112 +24,140 @@ nb::tuple as_tuple(const std::vector<std::uint32_t>& numbers) {
   return nb::tuple(listed);
 }
 
-class PyStreamUpdates {
- public:
-  explicit PyStreamUpdates(bool directed) : updates_(directed) {}
-
-  void set_rows(std::size_t number, int way, const std::optional<InputArray<std::uint8_t>>& accepted,
-                const std::optional<InputArray<std::uint64_t>>& entries,
-                const std::optional<InputArray<std::uint32_t>>& edges) {
-    require(way >= 0 && way <= 2, "unknown way");
-    require(entries.has_value() == edges.has_value(), "edges of each entry expected");
-    dynamic::StreamRows rows;
-    rows.way = static_cast<dynamic::Way>(way);
-    rows.all = !accepted;
-    const auto classes = as_span(accepted);
-    rows.accepted.assign(classes.begin(), classes.end());
-    rows.counted = entries.has_value() || updates_.counts(number);
-    const auto keys = as_span(entries);
-    const auto counts = as_span(edges);
-    require(keys.size() == counts.size(), "edges of each entry expected");
-    rows.entries.assign(keys.begin(), keys.end());
-    rows.edges.assign(counts.begin(), counts.end());
-    updates_.set_rows(number, std::move(rows));
-  }
-  bool counts(std::size_t number) const { return updates_.counts(number); }
-  void uncount(std::size_t number, const PyRun& run) {
-    require(number < updates_.num_rows(), "no such rows");
-    updates_.uncount(number, *run.run());
-  }
-  void clear() { updates_.clear(); }
-  void forget_kinds() { updates_.forget_kinds(); }
-
-  nb::object begin(const PyRun& run) {
-    sent_ = done_ = 0;
-    const std::vector<dynamic::KindKey> unknown = updates_.begin(*run.run());
-    nb::list keys;
-    for (const dynamic::KindKey& key : unknown)
-      keys.append(nb::make_tuple(key.forward, key.back, as_tuple(key.plans), as_tuple(key.skipped)));
-    return keys;
-  }
-  void number_kinds(const InputArray<std::uint32_t>& numbers) { updates_.number_kinds(as_span(numbers)); }
-
-  nb::object updates() const {
-    std::vector<std::uint32_t> words;
-    for (const dynamic::StreamUpdate& one : updates_.updates())
-      words.insert(words.end(), {one.source, one.target, one.of, one.flags});
-    const std::size_t count = updates_.updates().size();
-    return to_numpy(std::move(words), count, std::size_t{4});
-  }
-  std::size_t size() const { return updates_.updates().size(); }
-
-  void take(const Words& records, std::uint64_t base) {
-    updates_.take({records.data(), records.size()}, records.shape(1), base);
-  }
-
-  // Writes updates that wait, and takes answers, until all are finished (True), or for some time.
-  bool exchange(PyReader& reading, PyUpdateWriter& writing, const ToldWords& told, const LineWords& words,
-                std::uint64_t base, double seconds) {
-    PyReader::Use reader(reading);
-    PyUpdateWriter::Use writer(writing);
-    check_answers(*reader, told, words);
-    const ring::Lines lines(words.data(), words.shape(0));
-    const std::span<const dynamic::StreamUpdate> all = updates_.updates();
-    records_.resize(kRecords * reader->record_words());
-    const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-    const nb::gil_scoped_release release;
-    Clock::time_point event = Clock::now();
-    while (done_ < all.size()) {
-      bool happened = false;
-      const std::size_t last = std::min(all.size(), done_ + lines.room(all.size()));
-      while (sent_ < last) {
-        const std::size_t some = std::min(kPacket, last - sent_);
-        if (!writer->try_write(reinterpret_cast<const std::uint32_t*>(all.data() + sent_), some)) break;
-        sent_ += some;
-        happened = true;
-      }
-      std::uint64_t finished = base + done_;
-      const std::size_t count = ring::take_answers(*reader, {told.data(), told.data() + 1}, lines, finished,
-                                                   records_.data(), kRecords);
-      updates_.take({records_.data(), count * reader->record_words()}, reader->record_words(), base);
-      happened = happened || count != 0 || finished > base + done_;
-      done_ = std::min<std::size_t>(all.size(), finished - base);
-      const Clock::time_point now = Clock::now();
-      if (happened) event = now;
-      if (now - event > limit) return false;
-      if (now - event > kBusy) std::this_thread::sleep_for(kSleep);
-    }
-    return true;
-  }
-  std::size_t sent() const { return sent_; }
-
-  // (totals [roots, 2], rows [k, width])
-  nb::object answers(std::size_t width) {
-    require(width > 0, "rows have the number of their root");
-    std::vector<std::uint64_t> totals = updates_.take_totals();
-    std::vector<std::uint32_t> rows = updates_.take_rows(width);
-    const std::size_t roots = totals.size() / 2, count = rows.size() / width;
-    return nb::make_tuple(to_numpy(std::move(totals), roots, std::size_t{2}),
-                          to_numpy(std::move(rows), count, width));
-  }
-
- private:
-  dynamic::StreamUpdates updates_;
-  std::vector<std::uint32_t> records_;
-  std::size_t sent_ = 0, done_ = 0;
-};
-
 }  // namespace
+
+void PyStreamUpdates::set_rows(std::size_t number, int way,
+                               const std::optional<InputArray<std::uint8_t>>& accepted,
+                               const std::optional<InputArray<std::uint64_t>>& entries,
+                               const std::optional<InputArray<std::uint32_t>>& edges) {
+  require(way >= 0 && way <= 2, "unknown way");
+  require(entries.has_value() == edges.has_value(), "edges of each entry expected");
+  dynamic::StreamRows rows;
+  rows.way = static_cast<dynamic::Way>(way);
+  rows.all = !accepted;
+  const auto classes = as_span(accepted);
+  rows.accepted.assign(classes.begin(), classes.end());
+  rows.counted = entries.has_value() || updates_.counts(number);
+  const auto keys = as_span(entries);
+  const auto counts = as_span(edges);
+  require(keys.size() == counts.size(), "edges of each entry expected");
+  rows.entries.assign(keys.begin(), keys.end());
+  rows.edges.assign(counts.begin(), counts.end());
+  updates_.set_rows(number, std::move(rows));
+}
+
+nb::object PyStreamUpdates::begin(const PyRun& run) {
+  if (begun_ != run.run()) {
+    sent_ = done_ = 0;
+    unknown_ = updates_.begin(*run.run());
+  }
+  begun_.reset();
+  nb::list keys;
+  for (const dynamic::KindKey& key : unknown_)
+    keys.append(nb::make_tuple(key.forward, key.back, as_tuple(key.plans), as_tuple(key.skipped)));
+  unknown_.clear();
+  return keys;
+}
+
+void PyStreamUpdates::number_kinds(const InputArray<std::uint32_t>& numbers) {
+  updates_.number_kinds(as_span(numbers));
+}
+
+nb::object PyStreamUpdates::updates() const {
+  std::vector<std::uint32_t> words;
+  for (const dynamic::StreamUpdate& one : updates_.updates())
+    words.insert(words.end(), {one.source, one.target, one.of, one.flags});
+  const std::size_t count = updates_.updates().size();
+  return to_numpy(std::move(words), count, std::size_t{4});
+}
+
+bool PyStreamUpdates::exchange(PyReader& reading, PyUpdateWriter& writing, const ToldWords& told,
+                               const LineWords& words, std::uint64_t base, double seconds) {
+  PyReader::Use reader(reading);
+  PyUpdateWriter::Use writer(writing);
+  check_answers(*reader, told, words);
+  const ring::Lines lines(words.data(), words.shape(0));
+  const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const nb::gil_scoped_release release;
+  return exchange_now(*reader, *writer, {told.data(), told.data() + 1}, lines, base, limit);
+}
+
+bool PyStreamUpdates::exchange_now(ring::Reader& reader, ring::UpdateWriter& writer, const ring::Told& told,
+                                   const ring::Lines& lines, std::uint64_t base, Clock::duration limit) {
+  const std::span<const dynamic::StreamUpdate> all = updates_.updates();
+  records_.resize(kRecords * reader.record_words());
+  Clock::time_point event = Clock::now();
+  while (done_ < all.size()) {
+    bool happened = false;
+    const std::size_t last = std::min(all.size(), done_ + lines.room(all.size()));
+    while (sent_ < last) {
+      const std::size_t some = std::min(kPacket, last - sent_);
+      if (!writer.try_write(reinterpret_cast<const std::uint32_t*>(all.data() + sent_), some)) break;
+      sent_ += some;
+      happened = true;
+    }
+    std::uint64_t finished = base + done_;
+    const std::size_t count = ring::take_answers(reader, told, lines, finished, records_.data(), kRecords);
+    updates_.take({records_.data(), count * reader.record_words()}, reader.record_words(), base);
+    happened = happened || count != 0 || finished > base + done_;
+    done_ = std::min<std::size_t>(all.size(), finished - base);
+    const Clock::time_point now = Clock::now();
+    if (happened) event = now;
+    if (now - event > limit) return false;
+    if (now - event > kBusy) std::this_thread::sleep_for(kSleep);
+  }
+  return true;
+}
+
+nb::object PyStreamUpdates::answers(std::size_t width) {
+  require(width > 0, "rows have the number of their root");
+  std::vector<std::uint64_t> totals = updates_.take_totals();
+  std::vector<std::uint32_t> rows = updates_.take_rows(width);
+  const std::size_t roots = totals.size() / 2, count = rows.size() / width;
+  return nb::make_tuple(to_numpy(std::move(totals), roots, std::size_t{2}),
+                        to_numpy(std::move(rows), count, width));
+}
+
+void PyStreamUpdates::arm(nb::object reader, nb::object writer, ToldWords told, LineWords lines,
+                          std::uint64_t moment, std::size_t vertices, nb::handle monitor, std::size_t width) {
+  require(width > 0, "rows have the number of their root");
+  const dynamic::Monitor& changing = native_monitor_of(monitor);
+  PyReader& reading = nb::cast<PyReader&>(reader);
+  PyUpdateWriter& writing = nb::cast<PyUpdateWriter&>(writer);
+  check_answers(*PyReader::Use(reading), told, lines);
+  armed_.emplace(Armed{std::move(reader), std::move(writer), &reading, &writing, std::move(told),
+                       std::move(lines), &changing, vertices, changing.relations().classes().size(), width,
+                       changing.lists_version()});
+  moment_ = moment;
+  sent_ = done_ = 0;
+  begun_.reset();
+}
+
+bool PyStreamUpdates::match(const std::shared_ptr<const dynamic::Run>& run,
+                            const std::function<void(const dynamic::RunMatches&)>& use) {
+  if (!armed_) return false;
+  const Armed& armed = *armed_;
+  const dynamic::Monitor& monitor = *armed.monitor;
+  if (monitor.graph().vertices() > armed.vertices || monitor.relations().classes().size() != armed.classes ||
+      monitor.lists_version() != armed.lists)
+    return false;
+  sent_ = done_ = 0;
+  unknown_ = updates_.begin(*run);
+  begun_ = run;
+  if (!unknown_.empty()) return false;
+  PyReader::Use reader(*armed.reading);
+  PyUpdateWriter::Use writer(*armed.writing);
+  const ring::Lines lines(armed.lines.data(), armed.lines.shape(0));
+  if (!exchange_now(*reader, *writer, {armed.told.data(), armed.told.data() + 1}, lines, moment_, kLongest))
+    return false;
+  begun_.reset();
+  moment_ += sent_;
+  sent_ = done_ = 0;
+  const std::vector<std::uint64_t> totals = updates_.take_totals();
+  const std::vector<std::uint32_t> rows = updates_.take_rows(armed.width);
+  use({totals, {}, rows, armed.width});
+  return true;
+}
 
 void bind_streaming(nb::module_& module) {
   nb::class_<PyStreamUpdates>(module, "StreamUpdates",
@@ -170,6 +183,13 @@ void bind_streaming(nb::module_& module) {
       .def("exchange", &PyStreamUpdates::exchange, "reader"_a, "writer"_a, "told"_a, "lines"_a, "base"_a,
            "seconds"_a,
            "Write updates and take answers until all are finished, True, or nothing happens for some time.")
+      .def("arm", &PyStreamUpdates::arm, "reader"_a, "writer"_a, "told"_a, "lines"_a, "moment"_a,
+           "vertices"_a, "monitor"_a, "width"_a,
+           "Have runs matched without Python while nothing else is needed, until `disarm`.")
+      .def("disarm", &PyStreamUpdates::disarm)
+      .def_prop_ro("is_armed", &PyStreamUpdates::is_armed)
+      .def_prop_ro("moment", &PyStreamUpdates::moment,
+                   "The moment before the run that was begun since `arm`, or of the last update.")
       .def("answers", &PyStreamUpdates::answers, "width"_a,
            "Return totals [roots, 2] and rows [k, width] of what was taken.");
 }

@@ -29,6 +29,7 @@ void bind_copies(nanobind::module_& module);
 void bind_dynamic(nanobind::module_& module);
 void bind_edge_copies(nanobind::module_& module);
 void bind_feed(nanobind::module_& module);
+void bind_feed_queue(nanobind::module_& module);
 void bind_found(nanobind::module_& module);
 void bind_generate(nanobind::module_& module);
 void bind_graph(nanobind::module_& module);

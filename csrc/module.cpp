@@ -15,6 +15,7 @@ NB_MODULE(_native, module) {
   motiflux::bind_dynamic(module);
   motiflux::bind_edge_copies(module);
   motiflux::bind_feed(module);
+  motiflux::bind_feed_queue(module);
   motiflux::bind_found(module);
   motiflux::bind_generate(module);
   motiflux::bind_graph(module);

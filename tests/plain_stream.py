@@ -72,6 +72,12 @@ class PlainStream:
         self.starts += not self.is_running
         self.is_running = True
 
+    def arm(self, updates: Any, native: Any) -> None:
+        """Do nothing: all runs come to `exchange`."""
+
+    def disarm(self, updates: Any) -> None:
+        """Do nothing."""
+
     def park(self) -> None:
         self.is_running = False
 

@@ -86,6 +86,7 @@ class PlainEngine:
     pools = False
     counts_tails = False
     overlaps_calls = True
+    takes_turns = False
     feed_updates = 4096
     opened: ClassVar[list[PlainEngine]] = []
     """All that were opened by monitors since `registered`."""
@@ -136,6 +137,12 @@ class PlainEngine:
     def is_ready(self) -> bool:
         """There is nothing to compile."""
         return True
+
+    def begin_turn(self) -> None:
+        """Do nothing: calls of a feed come one by one."""
+
+    def end_turn(self) -> None:
+        """Do nothing."""
 
     def hold(self, *, on: bool) -> None:
         """Nothing runs between calls."""

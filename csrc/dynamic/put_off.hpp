@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -18,8 +19,8 @@ namespace motiflux::dynamic {
 
 // The no-ops of a call, or of several, among the updates that were put off.
 struct PutOffNoops {
-  std::uint64_t count = 0;
-  bool known = true;  // false until these updates are written
+  std::uint64_t count = 0;        // for other threads: only if it is known
+  std::atomic<bool> known{true};  // false until these updates are written
 };
 
 class PutOff {

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
 import motiflux as mf
+from motiflux.gpu.streaming.engine import StreamingEngine
 from tests.device.small_streams import small_streams
+from tests.property.test_feeds import check as check_feed
+from tests.property.test_feeds import written
 from tests.property.test_monitor import MonitorMachine
 from tests.property.test_monitor_engines import compare, streams, told
 from tests.update_streams import Stream
@@ -86,6 +89,17 @@ def test_labels_that_come_later_are_in_rows(device: str) -> None:
         assert list(map(told, here.apply(rows))) == list(map(told, there.apply(rows)))
 
 
+@pytest.mark.turns(8, "emulated")
+@settings(deadline=None, max_examples=15)
+@given(stream=streams(), most=st.sampled_from((1, 40)), seed=st.integers(0, 1 << 20), listed=st.booleans())
+def test_a_feed_gives_what_calls_of_the_cpu_give(
+    device: str, stream: Stream, most: int, seed: int, *, listed: bool
+) -> None:
+    options: dict[str, Any] = {**stream.options(), "mode": "sequence", "duplicates": stream.duplicates}
+    options["matches"] = listed
+    check_feed(stream, written(stream, 7, seed), most, options, placement(device))
+
+
 def test_a_feed_is_answered_in_order(device: str) -> None:
     graph = mf.Graph.from_edges([(0, 1), (1, 2)])
     rows = [("+", 0, number) for number in range(2, 20)] + [("-", 0, 1)]
@@ -105,6 +119,34 @@ def test_a_feed_is_answered_in_order(device: str) -> None:
                 (changes.updates + np.uint64(answer.first)).tolist(), changes.matches.tolist(), strict=True
             )
     assert found == list(zip(expected[0].updates.tolist(), expected[0].matches.tolist(), strict=True))
+
+
+def test_a_feed_needs_python_for_few_of_its_updates(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    match = StreamingEngine.match
+
+    def counted(engine: StreamingEngine, *given: Any) -> Any:
+        calls.append(engine)
+        return match(engine, *given)
+
+    monkeypatch.setattr(StreamingEngine, "match", counted)
+    random = np.random.default_rng(3)
+    edges = random.integers(0, 12, (60, 2))
+    rows = [("+" if random.random() < 0.7 else "-", *edge) for edge in edges.tolist()]
+    graph = mf.Graph.from_edges([(0, 1), (1, 2)])
+    with (
+        mf.Monitor(graph, [TRIANGLE, "(a)--(b)"], matches=True, device="cpu") as plain,
+        mf.Monitor(graph, [TRIANGLE, "(a)--(b)"], matches=True, **placement(device)) as monitor,
+        monitor.feed(most=1) as feed,
+    ):
+        for row in rows:
+            feed.write([row])
+        for row in rows:
+            answer = feed.take(60)
+            assert answer is not None
+            assert list(map(told, answer.delta)) == list(map(told, plain.apply([row])))
+    # The kernel starts anew each second, new vertices have new rows, and the emulator may be slow.
+    assert len(calls) < len(rows)
 
 
 def test_a_call_that_is_undone_leaves_a_monitor_that_goes_on(device: str) -> None:

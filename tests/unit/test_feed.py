@@ -108,6 +108,43 @@ class TestAnswers:
         ]
 
 
+class TestWithoutPython:
+    """Plain updates are applied natively."""
+
+    @pytest.mark.parametrize("rows", [[("+", 0, 2), ("-", 0, 1)], [("+", 7, 8), ("+", 8, 8)]])
+    def test_plain_updates_need_no_call_of_python(
+        self, rows: list[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monitor = mf.Monitor(graph(), PAIR, device="cpu")
+        monkeypatch.setattr(monitor, "_apply", None)
+        with monitor.feed() as feed:
+            feed.write(rows)
+            answers = taken(feed, 2)
+        assert sum(answer.delta.updates + answer.delta.self_loops for answer in answers) == 2
+        assert monitor.updates_applied == 2
+
+    def test_others_are_applied_in_their_turn(self) -> None:
+        monitor = mf.Monitor(graph(), PAIR, symmetry="subgraphs", device="cpu")
+        with monitor.feed() as feed:
+            with feed.paused():
+                feed.write([("+", 0, 2)])
+                feed.write(mf.Updates.of([("+", 2, 3)]).with_more({3: 5}, None))
+                feed.write([("-", 2, 3)])
+                feed.write([("+", 2, 3, 4)])
+            answers = taken(feed, 4)
+        assert [answer.first for answer in answers] == [0, 1, 2, 3]
+        assert [answer.delta[0].net for answer in answers] == [1, 1, -1, 1]
+
+    def test_updates_without_effect_are_known_while_the_feed_is_open(self) -> None:
+        monitor = mf.Monitor(graph(), "(a)-[:7]-(b)", device="cpu")
+        with monitor.feed() as feed:
+            feed.write([("+", 0, 1), ("+", 0, 2)])
+            (answer,) = taken(feed, 2)
+            assert answer.delta.noops == 1
+            with feed.paused():
+                assert answer.delta.noops == 1
+
+
 class TestRoom:
     """Nothing is dropped, and nobody waits for ever."""
 
@@ -191,7 +228,7 @@ class TestErrors:
         feed = monitor.feed()
         with feed.paused():
             feed.write([("+", 0, 3)])
-            feed._gives_up = True  # the thread might apply it before `close` is called
+            feed._queue.close(True)  # the thread might apply it before `close` is called
         feed.__exit__(ZeroDivisionError)
         assert monitor.unapplied is not None
         assert (len(monitor.unapplied), monitor.num_edges) == (1, 2)
@@ -243,7 +280,7 @@ class TestMonitor:
         with feed.paused():
             feed.write([("+", 0, 3)])
             threading.Thread(target=feed.close, kwargs={"finish": False}).start()
-            while feed._is_open:
+            while not feed._queue.is_closed:
                 time.sleep(0.001)
         assert feed.take() is None
         assert not feed.finish()
@@ -256,7 +293,7 @@ class TestMonitor:
             feed.write([("+", 0, 3)])
             feed.write([("+", 0, 4, "wire")])
             threading.Thread(target=feed.close, kwargs={"finish": False}).start()
-            while feed._is_open:
+            while not feed._queue.is_closed:
                 time.sleep(0.001)
         assert not feed.finish()
         assert [len(part) for part in feed.unapplied] == [1, 1]

@@ -53,6 +53,7 @@ class ChangingEngine(MonitorCopy):
 
     counts_tails = True
     overlaps_calls = True
+    takes_turns = False
     feed_updates = 4096
     reads_host_rows = False
     """Whether kernels read rows of the native monitor: it may write them once the search is launched."""
@@ -378,6 +379,12 @@ class ChangingEngine(MonitorCopy):
         if self._has_matched:
             self._forget()
             self.search.release()
+
+    def begin_turn(self) -> None:
+        """Do nothing: calls of a feed come one by one."""
+
+    def end_turn(self) -> None:
+        """Do nothing."""
 
     def hold(self, *, on: bool) -> None:
         """Do nothing: no kernel runs between calls."""

@@ -39,6 +39,7 @@ class SeveralDevices:
     """
 
     counts_tails = ChangingEngine.counts_tails
+    takes_turns = False
     feed_updates = ChangingEngine.feed_updates
     overlaps_calls = False
     """The threads of other devices may look at the native monitor whenever one device searches."""
@@ -136,6 +137,12 @@ class SeveralDevices:
         """Forget the rows of all devices if a run changed them since `begin`: the host's were undone."""
         for engine in self._engines:
             engine.abandon()
+
+    def begin_turn(self) -> None:
+        """Do nothing: calls of a feed come one by one."""
+
+    def end_turn(self) -> None:
+        """Do nothing."""
 
     def hold(self, *, on: bool) -> None:
         """Tell all engines whether calls follow each other closely."""

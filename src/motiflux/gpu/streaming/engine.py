@@ -50,6 +50,7 @@ class StreamingEngine:
     pools = False
     counts_tails = True
     overlaps_calls = False
+    takes_turns = True
     feed_updates = 256
 
     def __init__(self, stream: ResidentStream, device: str) -> None:
@@ -59,7 +60,7 @@ class StreamingEngine:
         self._table: PlanTable | None = None
         self._updates: RunUpdates | None = None
         self._versions: tuple[int, int] = (-1, -1)
-        self._has_matched = self._is_held = False
+        self._has_matched = self._is_held = self._is_in_turn = False
         self._started = 0.0
         self._process = os.getpid()
         # A kernel that nobody asks any more ends; also at the end of the process, which would wait for it.
@@ -122,6 +123,7 @@ class StreamingEngine:
         assert table is not None
         assert updates is not None
         self._has_matched = True
+        self._disarm()
         if native.lists_version != self._versions[1]:
             self._bring_lists(native, table, updates)
         if native.num_vertices > self.stream.vertices:
@@ -136,7 +138,30 @@ class StreamingEngine:
             return None
         if not self._is_held or time.monotonic() - self._started > _SECONDS_OF_STAY:
             self.stream.park()
+        elif self._is_in_turn:
+            self.stream.arm(updates.listed, native)
         return updates.answers()
+
+    def begin_turn(self) -> _native.StreamUpdates | None:
+        """Have runs matched without Python while the kernel runs and nothing else is needed."""
+        if self._native is None or self._updates is None:
+            return None
+        self._is_in_turn = True
+        if time.monotonic() - self._started > _SECONDS_OF_STAY:
+            self.stream.park()
+        elif self.stream.is_running:
+            self.stream.arm(self._updates.listed, self._native)
+        return self._updates.listed
+
+    def end_turn(self) -> None:
+        """Have all runs come to `match` again."""
+        self._disarm()
+        self._is_in_turn = False
+
+    def _disarm(self) -> None:
+        """Take note of the updates that were answered without Python."""
+        if self._updates is not None:
+            self.stream.disarm(self._updates.listed)
 
     def _bring_lists(self, native: _native.Monitor, table: PlanTable, updates: RunUpdates) -> None:
         """Have the kernel know new vertices whose ids a pattern names."""

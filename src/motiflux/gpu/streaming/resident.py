@@ -389,6 +389,32 @@ class ResidentStream:
         self._check()
         return False
 
+    def arm(self, updates: _native.StreamUpdates, native: _native.Monitor) -> None:
+        """Have runs of a monitor matched natively (`StreamUpdates.arm`); the kernel runs and has no updates.
+
+        Until `disarm`, no other method is called but `stop`.
+        """
+        memory = self._loaded()
+        updates.arm(
+            memory.reader,
+            memory.writer,
+            memory.told,
+            memory.lines,
+            self.moment,
+            self.vertices,
+            native,
+            1 + memory.levels,
+        )
+
+    def disarm(self, updates: _native.StreamUpdates) -> None:
+        """Take note of what was matched since `arm`; a run that was begun may be under way."""
+        if not updates.is_armed:
+            return
+        updates.disarm()
+        self._base = updates.moment
+        self._finish(self._base)
+        self.moment = self._base + updates.sent
+
     # Answers
 
     def take(self, timeout: float = 0.0, *, most: int = 1 << 16) -> Taken:

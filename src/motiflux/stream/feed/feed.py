@@ -1,7 +1,8 @@
 """A feed: threads write updates to a monitor, and take the answers when they are there.
 
 A thread of the feed applies all that waits, in one call, whenever the monitor is free. So nothing waits for a
-batch to fill: batches are as long as what arrived during the call before.
+batch to fill: batches are as long as what arrived during the call before. Updates that need no Python are
+applied natively, in turns of many calls; meanwhile producers and consumers have Python to themselves.
 """
 
 from __future__ import annotations
@@ -10,24 +11,36 @@ import atexit
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
+import numpy as np
+
+from motiflux import _native
 from motiflux.arguments import check_integer, check_seconds
 from motiflux.errors import ArgumentError, MotifluxError, StreamError
-from motiflux.stream.feed.waiting import Part, Waiting, are_alike, together
-from motiflux.stream.matching.changing import PLAIN, Changing
+from motiflux.stream.feed.parts import Part, are_alike, count_alike, together
+from motiflux.stream.matching.changing import PLAIN, Changing, Slots
 from motiflux.stream.matching.delta import Changes, Delta
 from motiflux.stream.updates import Row, Updates
 
 _SECONDS_OF_REST = 0.2
 """Without updates for so long, an engine's kernel does not stay on a device."""
+_SECONDS_OF_TURN, _SECONDS_OF_SILENCE = 0.25, 0.05
+"""A turn of native calls is at most so long, and ends if nothing comes for so long."""
+_SECONDS_OF_LOOKING = 1e-4
+"""Who waits looks for so long before it sleeps: waking up may take longer than an update."""
 _SECONDS_AT_EXIT = 5.0
 """At the end of the process, the call that runs has so long to end; then native work is stopped."""
 _SECONDS_BETWEEN_LOOKS = 0.05
 """A wait without end looks up so often: a signal to the main thread is seen then on every system."""
+_NO_ROOM, _CLOSED = -1, -2
+"""What `_native.FeedQueue.write` returns instead of a position."""
+_REST, _NO_WORK = 1, 2
+"""What `_native.FeedQueue.wait_for_work` returns unless there are updates."""
+_OVER = 0
+"""How a turn ends unless updates are left to Python."""
 
 
 class Answer(NamedTuple):
@@ -64,19 +77,12 @@ class Feed:
     def __init__(self, monitor: Changing, *, room: int, most: int) -> None:
         self._room, self._most = check_integer("room", room, 1), check_integer("most", most, 1)
         self._monitor = monitor
-        self._waiting = Waiting()
-        self._answers: deque[Answer] = deque()
-        lock = threading.Lock()
-        self._has_room, self._has_work = threading.Condition(lock), threading.Condition(lock)
-        self._has_answers, self._is_still = threading.Condition(lock), threading.Condition(lock)
-        self._lock = lock
-        self._turn = threading.Lock()  # held during a call
-        self._written = self._answered = self._taken = 0
-        self._is_open, self._gives_up, self._has_ended = True, False, False
+        self._queue = _native.FeedQueue(self._room, _SECONDS_OF_LOOKING)
+        self._turn = threading.Lock()  # held during a call of Python
+        self._slots: list[Slots] = []  # the patterns of native calls, whose answers name them by position
         self._error: BaseException | None = None
-        self._is_applying = self._is_held = False
+        self._is_held = False
         self._paused_by: int | None = None
-        self._pauses = 0
         self.unapplied: list[Updates] = []
         """Updates that were written and not applied when the feed ended, as they were written.
 
@@ -100,12 +106,12 @@ class Feed:
     @property
     def written(self) -> int:
         """Updates that were written."""
-        return self._written
+        return self._queue.written
 
     @property
     def answered(self) -> int:
         """Updates whose answers are there, whether they were taken or not."""
-        return self._answered
+        return self._queue.answered
 
     def try_write(self, updates: Updates | Iterable[Row]) -> int | None:
         """Write updates if there is room for all of them.
@@ -130,9 +136,7 @@ class Feed:
         MotifluxError
             The error that ended the feed.
         """
-        given = self._checked(updates)
-        with self._lock:
-            return self._write(given)
+        return self._write(self._pieces(self._checked(updates)))
 
     def write(self, updates: Updates | Iterable[Row], timeout: float | None = None) -> int:
         """Write updates, and wait until there is room for them.
@@ -155,13 +159,13 @@ class Feed:
             As for `try_write`.
         """
         given = self._checked(updates)
-        end = _end(timeout)
-        with self._lock:
-            while (first := self._write(given)) is None:
-                self._check_not_paused()
-                if not _wait(self._has_room, end):
-                    raise TimeoutError(f"no room for {len(given)} updates within {timeout} s")
-            return first
+        pieces, end = self._pieces(given), _end(timeout)
+        while (first := self._write(pieces)) is None:
+            self._check_not_paused()
+            if (left := _left(end)) <= 0:
+                raise TimeoutError(f"no room for {len(given)} updates within {timeout} s")
+            self._queue.wait_for_room(len(given), left)
+        return first
 
     def _checked(self, updates: Updates | Iterable[Row]) -> Updates:
         given = updates if isinstance(updates, Updates) else Updates.of(updates)
@@ -171,23 +175,17 @@ class Feed:
             )
         return given
 
-    def _write(self, updates: Updates) -> int | None:
-        """Write updates, with the lock."""
-        if self._error is not None:
-            raise self._error
-        if not self._is_open:
-            raise ArgumentError("feed", "one that is not closed", "a closed one")
-        if self._written + len(updates) - self._taken > self._room:
-            return None
-        first = self._written
-        self._written += len(updates)
-        at = first
-        for piece in updates.slices(self._most) if len(updates) > self._most else [updates]:
-            if len(piece):
-                self._waiting.add(Part(at, piece))
-                at += len(piece)
-        self._has_work.notify()
-        return first
+    def _pieces(self, updates: Updates) -> list[tuple[Any, ...]]:
+        """Return updates in pieces that one call can apply, with their columns if they are plain."""
+        pieces = [updates] if len(updates) <= self._most else updates.slices(self._most)
+        return [(one, len(one), *_plain_columns(one)) for one in pieces if len(one)]
+
+    def _write(self, pieces: list[tuple[Any, ...]]) -> int | None:
+        """Write updates; None if there is no room."""
+        first = self._queue.write(pieces)
+        if first == _CLOSED:
+            raise self._error or ArgumentError("feed", "one that is not closed", "a closed one")
+        return None if first == _NO_ROOM else first
 
     def take(self, timeout: float | None = None) -> Answer | None:
         """Return the next answer, and take it out.
@@ -208,18 +206,26 @@ class Feed:
             The error that ended the feed, once the answers before it were taken.
         """
         end = _end(timeout)
-        with self._lock:
-            while not self._answers:
+        while (taken := self._queue.take(_left(end))) is None:
+            if self._queue.has_no_more:
                 if self._error is not None:
                     raise self._error
-                if self._has_ended or (not self._is_open and self._answered == self._written):
-                    return None
-                if not _wait(self._has_answers, end):
-                    return None
-            answer = self._answers.popleft()
-            self._taken += answer.updates
-            self._has_room.notify_all()
-            return answer
+                return None
+            if _left(end) <= 0:
+                return None
+        first, updates, found, *rest = taken
+        return Answer(first, updates, self._native_delta(found, *rest) if rest else found)
+
+    def _native_delta(self, found: _native.Found, seconds: float, slots: int) -> Delta:
+        return self._monitor._delta_of_turn(found, seconds, self._slots[slots], self._write_put_off)
+
+    def _write_put_off(self) -> None:
+        """Have the monitor write what was put off, between two calls."""
+        if self._paused_by == threading.get_ident():
+            self._monitor._write_put_off()
+        else:
+            with self.paused() as monitor:
+                monitor._write_put_off()
 
     @contextmanager
     def paused(self) -> Iterator[Changing]:
@@ -232,24 +238,16 @@ class Feed:
         Monitor
             The monitor of the feed. Calls of it are refused outside.
         """
-        own = threading.get_ident()
-        with self._lock:
-            self._check_not_paused()
-            self._pauses += 1
-            try:
-                while self._is_applying or self._paused_by is not None:
-                    self._is_still.wait(_SECONDS_BETWEEN_LOOKS)
-                self._paused_by = own
-            finally:
-                self._pauses -= 1
+        self._check_not_paused()
+        while not self._queue.pause(_SECONDS_BETWEEN_LOOKS):
+            pass
         try:
+            self._paused_by = threading.get_ident()
             self._hold(on=False)  # what is done meanwhile may need the device
             yield self._monitor
         finally:
-            with self._lock:
-                self._paused_by = None
-                self._is_still.notify_all()
-                self._has_work.notify()
+            self._paused_by = None
+            self._queue.resume()
 
     def finish(self, timeout: float | None = None) -> bool:
         """Wait until all updates that were written are answered; return whether they are.
@@ -262,16 +260,16 @@ class Feed:
             The error that ended the feed.
         """
         end = _end(timeout)
-        with self._lock:
-            while self._answered < self._written:
-                if self._error is not None:
-                    raise self._error
-                if self._has_ended:
-                    return False
-                self._check_not_paused()
-                if not _wait(self._is_still, end):
-                    return False
-            return True
+        while not self._queue.wait_until_answered(0):
+            if self._error is not None:
+                raise self._error
+            if not self._thread.is_alive():
+                return False
+            self._check_not_paused()
+            if (left := _left(end)) <= 0:
+                return False
+            self._queue.wait_until_answered(left)
+        return True
 
     def close(self, *, finish: bool = True) -> None:
         """End the feed; the monitor can be called again. Answers that are there can still be taken.
@@ -294,12 +292,8 @@ class Feed:
         if os.getpid() != self._process:
             return  # the thread is that of the parent, in which it goes on
         end = _end(seconds)
-        with self._lock:
-            self._check_not_paused()
-            self._is_open = False
-            self._gives_up = self._gives_up or not finish
-            self._has_work.notify()
-            self._has_room.notify_all()
+        self._check_not_paused()
+        self._queue.close(not finish)
         while self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(_SECONDS_BETWEEN_LOOKS)
             if end is not None and time.monotonic() > end:
@@ -325,37 +319,36 @@ class Feed:
 
     def _work(self) -> None:
         """Apply updates until the feed is closed; in a thread of its own."""
+        queue = self._queue
         try:
-            while (parts := self._next_parts()) is not None:
-                self._hold(on=bool(parts))
-                if parts:
+            while (work := queue.wait_for_work(_SECONDS_OF_REST)) != _NO_WORK:
+                self._hold(on=work != _REST)
+                if work != _REST and not self._applied_natively() and (parts := self._next_parts()):
                     self._apply(parts)
         except BaseException as error:  # noqa: BLE001 - those who wait raise it
-            with self._lock:
-                self._error = error
+            self._error = error
             with suppress(MotifluxError):
                 self._hold(on=False)  # others may need the device
-        with self._lock:
-            self._is_open, self._is_applying, self._has_ended = False, False, True
-            self._leave_unapplied()
-            for condition in (self._has_room, self._has_answers, self._is_still):
-                condition.notify_all()
+        self._leave_unapplied([Part(*one) for one in queue.end()])
 
-    def _next_parts(self) -> list[Part] | None:
-        """Wait for updates, and take them; none if it is time to rest, None if the feed is closed."""
-        with self._lock:
-            self._is_applying = False
-            self._is_still.notify_all()
-            while True:
-                if self._gives_up or (not self._is_open and not self._waiting):
-                    return None
-                if self._waiting and self._paused_by is None and not self._pauses:
-                    self._is_applying = True
-                    return self._waiting.take(self._most)
-                has_come = self._has_work.wait(_SECONDS_OF_REST)
-                if not has_come and self._is_held and self._paused_by is None:
-                    self._is_applying = True  # the engine is called, without the lock
-                    return []
+    def _applied_natively(self) -> bool:
+        """Have a turn of native calls; return whether no updates are left to Python."""
+        monitor = self._monitor
+        if not monitor.takes_feed_turns(self._most):
+            return False
+        slots = monitor._in_slots()
+        if not self._slots or self._slots[-1] is not slots:
+            self._slots.append(slots)
+        last = len(self._slots) - 1
+        how = monitor._feed_turn(self._queue, self._most, last, _SECONDS_OF_TURN, _SECONDS_OF_SILENCE)
+        return how == _OVER
+
+    def _next_parts(self) -> list[Part]:
+        """Return the first updates that wait: as many as one call can apply."""
+        parts = [Part(*one) for one in self._queue.take_parts(self._most)]
+        alike = count_alike(parts)
+        self._queue.put_back(alike)
+        return parts[:alike]
 
     def _hold(self, *, on: bool) -> None:
         """Have what an engine runs stay while updates come, and end when none have come for a while."""
@@ -369,21 +362,21 @@ class Feed:
             delta = self._applied(updates)
         except StreamError:
             if len(parts) == 1:
-                self._put_back(parts)
+                self._queue.put_back(0)
                 raise
             # Only the updates of the producer that wrote refused ones are refused.
             for number, part in enumerate(parts):
                 try:
                     delta = self._applied(part.updates)
                 except BaseException:
-                    self._put_back(parts[number:])
+                    self._queue.put_back(number)
                     raise
-                self._answer(part.first, len(part.updates), delta)
+                self._queue.answer(part.first, len(part.updates), delta)
             return
         except BaseException:
-            self._put_back(parts)
+            self._queue.put_back(0)
             raise
-        self._answer(parts[0].first, len(updates), delta)
+        self._queue.answer(parts[0].first, len(updates), delta)
 
     def _applied(self, updates: Updates) -> Delta:
         with self._turn:
@@ -392,24 +385,27 @@ class Feed:
             delta.patterns.guarded(self._turn)
         return delta
 
-    def _put_back(self, parts: list[Part]) -> None:
-        with self._lock:
-            self._waiting.put_back(parts)
-
-    def _answer(self, first: int, updates: int, delta: Delta) -> None:
-        with self._lock:
-            self._answers.append(Answer(first, updates, delta))
-            self._answered += updates
-            self._has_answers.notify()
-
-    def _leave_unapplied(self) -> None:
-        """Hand back the updates that were not applied, with the lock."""
-        parts = list(self._waiting)
+    def _leave_unapplied(self, parts: list[Part]) -> None:
+        """Hand back the updates that were not applied."""
         if not parts:
             return
         self.unapplied = [part.updates for part in parts]
         alike = all(are_alike(parts[0].updates, part.updates) for part in parts[1:])
         self._monitor.unapplied = together(parts) if alike else None
+
+
+def _plain_columns(updates: Updates) -> tuple[Any, ...]:
+    """Return the columns of updates that can be applied natively: integers, and nothing but edges."""
+    is_plain = (
+        updates.times is None
+        and updates.vertex_labels is None
+        and updates.attributes is None
+        and updates.sources.dtype == updates.targets.dtype == np.int64
+        and (updates.labels is None or updates.labels.dtype == np.int64)
+    )
+    if not is_plain:
+        return (None,) * 4
+    return updates.inserts, updates.sources, updates.targets, updates.labels
 
 
 def _end(timeout: float | None) -> float | None:
@@ -420,13 +416,8 @@ def _end(timeout: float | None) -> float | None:
     return None if seconds is None else time.monotonic() + seconds
 
 
-def _wait(condition: threading.Condition, end: float | None) -> bool:
-    """Wait for a notice, or until it is time to look up; return whether there is time left."""
+def _left(end: float | None) -> float:
+    """Return the seconds until the end of a wait, or until it is time to look up."""
     if end is None:
-        condition.wait(_SECONDS_BETWEEN_LOOKS)
-        return True
-    left = end - time.monotonic()
-    if left <= 0:
-        return False
-    condition.wait(min(left, _SECONDS_BETWEEN_LOOKS))
-    return True
+        return _SECONDS_BETWEEN_LOOKS
+    return min(end - time.monotonic(), _SECONDS_BETWEEN_LOOKS)

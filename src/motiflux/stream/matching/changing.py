@@ -33,11 +33,17 @@ from motiflux.stream.updates import Updates
 
 _AT_ONCE = {"auto": 0, "on": 1, "off": 2}
 
+UNDONE = 2
+"""How a turn of native calls ends if the last one was taken back although an engine had matched it."""
+
 _MOST_WORDS = 1 << 22
 """Rows of more vertices in total are delivered while a call still runs."""
 
 _Outcome = tuple[Changes, dict[str, Any]]
 """The changes, and the numbers of updates and others of the same names in `Delta`."""
+
+Slots = list[tuple[Pattern, int, bool]]
+"""Patterns, each with its native number, and whether its matches are given."""
 
 Give = Callable[[list[tuple[Pattern, MatchRows]], bool], None]
 """Takes blocks of matches, by pattern; and whether they are the last of the call."""
@@ -157,6 +163,76 @@ class Changing(Watching):
             before = self._undoable
             after = terms.after and before is not None and not self._is_final(before)
             terms = replace(terms, prepared=None, meanwhile=None, after=after)
+
+    def _feed_turn(self, queue: _native.FeedQueue, most: int, slots: int, seconds: float, rest: float) -> int:
+        """Apply plain updates of a feed natively, call by call.
+
+        Parameters
+        ----------
+        queue
+            The updates, and their answers.
+        most
+            Most updates of a call.
+        slots
+            A number that answers have, by which their patterns are known.
+        seconds, rest
+            The longest time, and the longest without updates.
+
+        Returns
+        -------
+        int
+            How it ended, as `_native.FeedQueue.turn` returns it.
+        """
+        return self._alone(lambda: self._turn_of_feed(queue, most, slots, seconds, rest))
+
+    def _turn_of_feed(
+        self, queue: _native.FeedQueue, most: int, slots: int, seconds: float, rest: float
+    ) -> int:
+        self._choose(0)
+        native, numbering, engine = self._open(), self._numbering, self._engine
+        self._run_limit.begin()
+        self._run_limit.set(native)
+        native.begin()
+        self._follow_graph()
+        first = None
+        if engine is not None:
+            engine.begin(native, self._threads)
+            first = engine.begin_turn()
+        try:
+            how, updates, calls = queue.turn(
+                numbering.ids.native,
+                native,
+                self._terms(),
+                numbering.plain_code(),
+                numbering.may_lack_labels(),
+                numbering.edge_labels.table(),
+                first,
+                most,
+                slots,
+                seconds,
+                rest,
+            )
+        finally:
+            if engine is not None:
+                engine.end_turn()
+        if calls:
+            self._snapshot = self._undoable = None
+            self.updates_applied += updates
+            self.batches_applied += calls
+        if how == UNDONE and engine is not None:
+            engine.outdate()
+        return how
+
+    def _delta_of_turn(
+        self, found: _native.Found, seconds: float, slots: Slots, write: Callable[[], None]
+    ) -> Delta:
+        """Return the delta of a call of a turn; `write` writes what was put off."""
+        known = {
+            "updates": found.applied,
+            "self_loops": found.self_loops,
+            "found_noops": Noops(found.noops, found.put_off, write),
+        }
+        return self._delta_of(Changes(found, slots, self._numbering.ids), known, seconds)
 
     def _refusal(self, updates: Updates) -> StreamError | None:
         """Return why updates cannot be applied, None if they can; nothing is applied."""

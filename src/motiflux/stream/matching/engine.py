@@ -52,6 +52,8 @@ class UpdateEngine(Protocol):
     """Whether it counts levels in closed form, of components that have one set each."""
     overlaps_calls: bool
     """Whether `match` calls `meanwhile`, while it does not look at the native monitor."""
+    takes_turns: bool
+    """Whether calls of a feed may follow each other between `begin_turn` and `end_turn`, without `begin`."""
     feed_updates: int
     """Most updates of a feed that are applied in one call: all answers of a call are given at its end."""
 
@@ -109,6 +111,18 @@ class UpdateEngine(Protocol):
 
     def hold(self, *, on: bool) -> None:
         """Take note whether calls follow each other closely from now on: kernels may stay between them."""
+
+    def begin_turn(self) -> _native.StreamUpdates | None:
+        """Take note that calls follow without `begin` until `end_turn`.
+
+        Returns
+        -------
+        StreamUpdates or None
+            What may match runs without Python, before `match`.
+        """
+
+    def end_turn(self) -> None:
+        """Take note that `begin` comes before the next call again."""
 
     def close(self) -> None:
         """Give back the memory. No other method is called afterwards."""

@@ -42,6 +42,14 @@ class Watching(Conditioned):
         plain = self.takes_plain_updates and not alerts
         return plain and self._engine is None and not chosen
 
+    def takes_feed_turns(self, most: int) -> bool:
+        """Whether calls of up to so many plain updates can be applied without Python."""
+        if not self.takes_plain_updates or self._counting is not None:
+            return False
+        if self._auto is not None:
+            return self._engine is None and most < self._auto.least
+        return self._engine is None or self._engine.takes_turns
+
     def overlaps(self, size: int, *, in_memory: bool) -> bool:
         """Whether a device may match batches of this size while the host works on others.
 

@@ -1,9 +1,8 @@
-"""Updates that wait for a monitor, in the order of their arrival."""
+"""Updates of producers that wait for a monitor, and which of them one call can apply."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,36 +25,12 @@ class Part(NamedTuple):
     updates: Updates
 
 
-class Waiting:
-    """The updates that wait. Its methods are called by one thread at a time."""
-
-    def __init__(self) -> None:
-        self._parts: deque[Part] = deque()
-
-    def __bool__(self) -> bool:
-        return bool(self._parts)
-
-    def __iter__(self) -> Iterator[Part]:
-        return iter(self._parts)
-
-    def add(self, part: Part) -> None:
-        """Add updates after all others."""
-        self._parts.append(part)
-
-    def take(self, most: int) -> list[Part]:
-        """Return the first updates, and take them out: at most so many, that one call can apply."""
-        taken = [self._parts.popleft()]
-        size = len(taken[0].updates)
-        while self._parts and are_alike(taken[-1].updates, self._parts[0].updates):
-            size += len(self._parts[0].updates)
-            if size > most:
-                break
-            taken.append(self._parts.popleft())
-        return taken
-
-    def put_back(self, parts: Sequence[Part]) -> None:
-        """Have parts before all others again."""
-        self._parts.extendleft(reversed(parts))
+def count_alike(parts: Sequence[Part]) -> int:
+    """Return how many of the first parts can be put together."""
+    alike = 1
+    while alike < len(parts) and are_alike(parts[alike - 1].updates, parts[alike].updates):
+        alike += 1
+    return min(alike, len(parts))
 
 
 def are_alike(one: Updates, other: Updates) -> bool:
