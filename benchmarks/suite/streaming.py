@@ -2,8 +2,10 @@
 
 ``motiflux bench streaming``, on a machine with a GPU (``MOTIFLUX_DEVICE`` names it; default ``cuda``). Graphs
 are drawn: *flows* among 2^17 hosts (``MOTIFLUX_FLOWS`` is the scale), directed, with labels of edges, of
-which a host has at most 1,000; and a *power law*, R-MAT 16 with labels of vertices (``MOTIFLUX_RMAT``). Half
-of the updates are insertions. They arrive as a Poisson process of 1,000 to two million a second
+which a host has at most 1,000; a *power law*, R-MAT 16 with labels of vertices (``MOTIFLUX_RMAT``); and
+*hubs*, eight vertices of 40,000 neighbours (``MOTIFLUX_HUB``), which all updates change: the limit of few
+updater warps, which copy a hub's row for each insertion. Half of the updates are insertions.
+They arrive as a Poisson process of 1,000 to two million a second
 (``MOTIFLUX_RATES``), for half a second each (``MOTIFLUX_LOAD_SECONDS``), at most 100,000. Times are wall
 clock, in microseconds.
 
@@ -15,13 +17,17 @@ clock, in microseconds.
   ``streaming``, ``changing``, ``cpu``
                 adaptive batches: `Monitor.apply` of all that waits, whenever the call before is done; on the
                 CPU by all threads, and by one
+  ``auto``      the same with ``device="auto"``, which is to take the CPU where that is better
+  ``feed of the cpu``
+                `Monitor.feed` on the CPU, by all threads
   ``batch of 128``, ``batch of 4096``, and the same of ``changing`` and ``outofcore``
                 batches of a fixed size. Their waits follow from the times of batches and from arrivals, so
                 they are computed, from the same times for all rates
 
 ``WORLD, at once, WAY``  all updates are there at once: updates a second
-``soak``                 50 million updates (``MOTIFLUX_SOAK``), recounted at the end; memory of versions
-                         after each sixteenth. Not in the quick run
+``soak``                 50 million updates (``MOTIFLUX_SOAK``); after each sixteenth a recount, and memory of
+                         versions. Stalls are times of 1 ms and more in which no update was answered; those of
+                         the updater, when all that was published had been searched. Not in the quick run
 
 Figures: response (arrival to the begin of work, the measure of DCSM) and answer (arrival to the changes of
 matches): median, 99th percentile and greatest; updates a second, and the share that they are of the way's own
@@ -37,7 +43,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,6 +61,7 @@ DEVICE = os.environ.get("MOTIFLUX_DEVICE", "cuda")
 FLOWS, SCALE = int(os.environ.get("MOTIFLUX_FLOWS", "17")), int(os.environ.get("MOTIFLUX_RMAT", "16"))
 LOAD_SECONDS = float(os.environ.get("MOTIFLUX_LOAD_SECONDS", "0.5"))
 SOAK = int(os.environ.get("MOTIFLUX_SOAK", "50000000"))
+HUB = int(os.environ.get("MOTIFLUX_HUB", "40000"))
 MOST_DEGREE, MOST_UPDATES, LEAST_UPDATES = 1000, 100_000, 256
 RATES = tuple(
     int(rate)
@@ -66,7 +73,9 @@ HEAVY_UPDATES, WARMING = 2_000, 256
 SOAK_CALL, SOAK_PARTS = 65_536, 16
 ALL_AT_ONCE = 1e12
 """A rate at which all updates are there before the first one is answered."""
-P50_US, P99_US, LOW_DEGREE_RATE, OVER_CPU, OVER_ADAPTIVE, STALL_US = 12.0, 40.0, 1e6, 2.0, 2.0, 1000.0
+P50_US, P99_US, LOW_DEGREE_RATE, OVER_CPU, OVER_ADAPTIVE = 12.0, 40.0, 1e6, 2.0, 2.0
+OVER_BEST, GROWTH = 1.1, 1.02
+"""The time of ``device="auto"`` over the better one, and of memory in use over that of the part before."""
 BELOW = 0.8
 """The share of their saturation up to which adaptive batches are compared."""
 
@@ -83,13 +92,15 @@ class Load:
 
     name: str
     pattern: str
-    is_flows: bool
+    graph: Literal["flows", "power law", "hubs"]
     most: int = MOST_UPDATES
 
     def world(self) -> Any:
         """Draw it."""
-        if self.is_flows:
+        if self.graph == "flows":
             return worlds.flows(FLOWS, self.needed(), MOST_DEGREE)
+        if self.graph == "hubs":
+            return worlds.hubs(SCALE, self.needed(), HUB)
         return worlds.power_law(SCALE, self.needed())
 
     def count(self, rate: float) -> int:
@@ -102,10 +113,11 @@ class Load:
 
 
 LOADS = (
-    Load("flows triangle", "(a)-->(b)-->(c)-->(a)", is_flows=True),
-    Load("flows path", "(a)-[:0]->(b)-[:1]->(c)-[:2]->(d)", is_flows=True),
-    Load("power law triangle", "(a:0)--(b:1)--(c:2)--(a), (c)--(d:3)", is_flows=False),
-    Load("power law diamond", "(a)--(b)--(c)--(a), (c)--(d)--(b)", is_flows=False, most=HEAVY_UPDATES),
+    Load("flows triangle", "(a)-->(b)-->(c)-->(a)", "flows"),
+    Load("flows path", "(a)-[:0]->(b)-[:1]->(c)-[:2]->(d)", "flows"),
+    Load("power law triangle", "(a:0)--(b:1)--(c:2)--(a), (c)--(d:3)", "power law"),
+    Load("power law diamond", "(a)--(b)--(c)--(a), (c)--(d)--(b)", "power law", most=HEAVY_UPDATES),
+    Load("hubs triangle", "(a)--(b)--(c)--(a)", "hubs", most=HEAVY_UPDATES),
 )
 HEAVY = "power law diamond"
 QUICK, SLOW = (LOADS[0], LOADS[2]), ("python", "cpu, 1 thread")
@@ -125,7 +137,7 @@ class Way:
 
     def monitor(self, graph: mf.Graph, pattern: str, warming: mf.Updates) -> mf.Monitor:
         """Make it, with its rows and kernels loaded: it applies some updates, and undoes them."""
-        device: Any = "cpu" if self.engine == "cpu" else DEVICE
+        device: Any = self.engine if self.engine in ("cpu", "auto") else DEVICE
         made = mf.Monitor(graph, pattern, device=device, engine=self.engine, threads=self.threads)
         made._hold_engine(on=True)  # as a feed does
         made.apply(warming)  # kernels are compiled, and memory is there
@@ -157,6 +169,8 @@ WAYS = (
     Way("streaming", "streaming", _adaptive),
     Way(CPU, "cpu", _adaptive),
     Way("cpu, 1 thread", "cpu", _adaptive, threads=1),
+    Way("auto", "auto", _adaptive),
+    Way("feed of the cpu", "cpu", _through_feed),
 )
 
 
@@ -295,10 +309,12 @@ class Soak:
         world = worlds.flows(FLOWS, 2 * SOAK_CALL, MOST_DEGREE)
         pool = world.updates
         random = np.random.default_rng(7)
-        in_use, longest, done, net = [], 0.0, 0, 0
-        before = int(mf.count(world.graph, one.pattern, device="cpu"))
+        in_use: list[Any] = []
+        longest, done, drifted = 0.0, 0, 0
+        count = int(mf.count(world.graph, one.pattern, device="cpu"))
         with WAYS[1].monitor(world.graph, one.pattern, load.part(pool, 0, 0)) as monitor:
-            begun = time.perf_counter()
+            stalls = Stalls(monitor)
+            seconds = 0.0
             while done < SOAK:
                 chosen = random.integers(0, len(pool), min(SOAK_CALL, SOAK - done))
                 some = pool.rows(chosen)
@@ -306,25 +322,60 @@ class Soak:
                     random.random(len(chosen)) < 0.5, some.sources, some.targets, some.labels
                 )
                 call = time.perf_counter()
-                net += monitor.apply(some)[0].net
-                longest = max(longest, time.perf_counter() - call)
-                done += len(chosen)
+                count += monitor.apply(some)[0].net
+                call = time.perf_counter() - call
+                longest, seconds, done = max(longest, call), seconds + call, done + len(chosen)
                 if done * SOAK_PARTS // SOAK > len(in_use):
                     in_use.append(_memory(monitor))
-            seconds = time.perf_counter() - begun
-            after = int(monitor.count(one.pattern, device="cpu"))
+                    drifted += int(monitor.count(one.pattern, device="cpu")) != count
         figures = {f"bytes_in_use_{number}": float(one["bytes_in_use"]) for number, one in enumerate(in_use)}
         figures |= {name: float(value) for name, value in in_use[-1].items()}
-        figures |= {"updates_per_second": done / seconds, "longest_call_seconds": longest}
+        used = [float(one["bytes_in_use"]) for one in in_use[len(in_use) // 4 :]]
+        figures |= {
+            "growth": max(used) / used[0],
+            "updates_per_second": done / seconds,
+            "longest_call_seconds": longest,
+            "recounts_that_differ": float(drifted),
+            "stalls": float(stalls.all),
+            "stalls_of_the_updater": float(stalls.of_updater),
+        }
         yield CaseResult(
             "soak",
             "streaming",
-            after,
-            "a recount",
+            count,
+            "recounts",
             Timing.of([seconds]),
-            disagrees=after != before + net,
+            disagrees=drifted > 0,
             figures=figures,
         )
+
+
+class Stalls:
+    """Counts the times in which the host got no answer for a millisecond although updates were under way.
+
+    Attributes
+    ----------
+    all
+        Their number.
+    of_updater
+        Of them, those in which all that was published had been searched: the updater, or the collector that
+        it waits for, was at work.
+    """
+
+    def __init__(self, monitor: mf.Monitor) -> None:
+        self.all = self.of_updater = 0
+        stream: Any = monitor._engine.stream  # type: ignore[union-attr]
+        exchange = stream.exchange
+
+        def counted(updates: Any, seconds: float) -> bool:
+            is_done: bool = exchange(updates, seconds)
+            if not is_done:
+                progress = stream.progress()
+                self.all += 1
+                self.of_updater += progress.finished >= progress.published
+            return is_done
+
+        stream.exchange = counted
 
 
 def _memory(monitor: mf.Monitor) -> Any:
@@ -373,6 +424,22 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
     found.append(
         Bar(f"{HEAVY}: updates a second over the CPU on {THREADS} threads", ratio, OVER_CPU, "higher")
     )
+    found += [
+        Bar(
+            "soak: memory in use at most, over that after a quarter",
+            figure("soak", "growth"),
+            GROWTH,
+            "lower",
+        ),
+        Bar("soak: stalls of 1 ms of the updater", figure("soak", "stalls_of_the_updater"), 0, "lower"),
+        Bar("soak: recounts that differ", figure("soak", "recounts_that_differ"), 0, "lower"),
+    ]
+    for one in LOADS:
+        ways = ("auto", CPU, ADAPTIVE)
+        rates = [figure(f"{one.name}, at once, {way}", "updates_per_second") for way in ways]
+        auto, *both = [rate for rate in rates if rate] if all(rates) else [None]
+        text = f"{one.name}, at once: time of device='auto' over that of the better one"
+        found.append(Bar(text, max(both) / auto if auto else None, OVER_BEST, "lower"))
     for one in LOADS:
         most = figure(f"{one.name}, at once, {ADAPTIVE}", "updates_per_second")
         below = [rate for rate in RATES if most is not None and rate <= BELOW * most]

@@ -33,12 +33,13 @@ def suite(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         "RATES": (1_000, 100_000),
         "SIZES": (4, 16),
         "FIXED_UPDATES": 24,
+        "HUB": 30,
         "SOAK": 64,
         "SOAK_CALL": 16,
         "SOAK_PARTS": 2,
     }.items():
         monkeypatch.setattr(found, name, value)
-    drawn = (found.worlds.flows, found.worlds.power_law, found.known)
+    drawn = (found.worlds.flows, found.worlds.power_law, found.worlds.hubs, found.known)
     for one in drawn:
         one.cache_clear()
     with small_streams():
@@ -59,7 +60,10 @@ def test_every_way_finds_the_changes_of_the_cpu_and_has_its_figures(
             figures = by_name[f"{load}, rate 1000, {way}"].figures
             assert 0 <= figures["answer_p50_us"] <= figures["answer_p99_us"] <= figures["answer_max_us"]
             assert figures["utilisation"] > 0
-    assert by_name["soak"].figures["bytes_in_use_1"] > 0
+    soak = by_name["soak"].figures
+    assert soak["bytes_in_use_1"] > 0
+    assert soak["recounts_that_differ"] == 0
+    assert soak["stalls_of_the_updater"] <= soak["stalls"]
     bars = {bar.bar: bar.value for bar in suite.bars(results)}
     assert bars.pop("cases that differ from the CPU Monitor") == 0
     assert any(value is not None for value in bars.values())
@@ -81,6 +85,13 @@ def test_waits_for_fixed_batches_follow_from_arrivals_and_times_of_batches(suite
     times = suite.load.of_fixed_batches(np.array([1.0, 3.0]), 2, np.array([0.0, 0.5, 0.6, 0.7, 9.0, 9.5]))
     assert times.begun.tolist() == [0.5, 0.5, 1.5, 1.5, 9.5, 9.5]
     assert times.answered.tolist() == [1.5, 1.5, 4.5, 4.5, 10.5, 10.5]
+
+
+def test_hubs_have_long_rows_and_all_updates_change_them(suite: ModuleType) -> None:
+    world = suite.worlds.hubs(6, 100, 30)
+    assert 24 <= world.largest_degree <= 60
+    assert len(world.updates) == 100
+    assert (np.minimum(world.updates.sources, world.updates.targets) < 8).all()
 
 
 def test_flows_have_bounded_degrees_and_updates_have_effects(suite: ModuleType) -> None:

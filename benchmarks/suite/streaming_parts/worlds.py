@@ -13,6 +13,7 @@ from motiflux.generate import rmat
 
 Ends = NDArray[np.int64]
 FLOW_LABELS, VERTEX_LABELS = 8, 16
+_HUBS = 8
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,29 @@ def power_law(scale: int, updates: int) -> World:
     return _world(src[order], dst[order], None, labels, graph.num_vertices, updates, directed=False)
 
 
+@lru_cache(maxsize=1)
+def hubs(scale: int, updates: int, row: int) -> World:
+    """Return a sparse graph with eight hubs of about `row` neighbours, which all updates change.
+
+    An updater copies the whole row of a hub for each insertion.
+    """
+    random = np.random.default_rng(13)
+    vertices = max(1 << scale, 2 * row)
+    sparse = random.integers(_HUBS, vertices, (4 * vertices, 2))
+    src = np.concatenate([np.repeat(np.arange(_HUBS), row), sparse[:, 0]])
+    dst = np.concatenate(
+        [_HUBS + random.choice(vertices - _HUBS, row, replace=False) for _ in range(_HUBS)] + [sparse[:, 1]]
+    )
+    pairs = np.sort(np.stack([src, dst])[:, src != dst], axis=0)
+    keys = np.unique(pairs[0] * np.int64(vertices) + pairs[1])
+    keys = random.permutation(keys)
+    # Edges of hubs come last: these are inserted; of the others none is deleted.
+    keys = keys[np.argsort(keys // vertices < _HUBS, kind="stable")]
+    src, dst = keys // vertices, keys % vertices
+    others = int(np.count_nonzero(src >= _HUBS))
+    return _world(src, dst, None, None, vertices, updates, directed=False, kept=others)
+
+
 def _ranks(values: Ends) -> Ends:
     """Return how many equal values come before each."""
     order = np.argsort(values, kind="stable")
@@ -82,12 +106,16 @@ def _world(
     updates: int,
     *,
     directed: bool,
+    kept: int = 0,
 ) -> World:
-    """Insert the last edges, and delete as many others, in turns drawn alike; then undo all, and so on."""
-    inserted = min(updates // 2, len(src) // 4)
+    """Insert the last edges, and delete as many others, in turns drawn alike; then undo all, and so on.
+
+    `kept`: of the first ones, none of which is changed.
+    """
+    inserted = min(updates // 2, (len(src) - kept) // 4)
     first = len(src) - inserted
     random = np.random.default_rng(5)
-    gone = random.choice(first, inserted, replace=False)
+    gone = kept + random.choice(first - kept, inserted, replace=False)
     chosen = np.concatenate([np.arange(first, len(src)), gone])
     inserts = np.repeat([True, False], inserted)
     order = random.permutation(2 * inserted)
