@@ -31,6 +31,7 @@
 #include "search/pair_walker.hpp"
 #include "search/projection.hpp"
 #include "search/sample.hpp"
+#include "search/wedge_steps.hpp"
 
 namespace motiflux {
 namespace {
@@ -59,8 +60,9 @@ using PySourceEdge = std::tuple<std::size_t, bool>;  // query edge, and whether 
 // end whose rows are not read.
 using PyWalkEdge = std::optional<std::tuple<std::optional<PyCopyIndex>, std::optional<PyCopyIndex>>>;
 // Of a search from pair to pair: its edges in order, and how many of the last are counted without being
-// matched; the columns of the root's copies by pairs.
-using PyPairWalk = std::optional<std::tuple<std::vector<int>, int, std::vector<InputArray<std::int64_t>>>>;
+// matched; the columns of the root's copies by pairs; whether it goes by wedges.
+using PyPairWalk =
+    std::optional<std::tuple<std::vector<int>, int, std::vector<InputArray<std::int64_t>>, bool>>;
 
 std::size_t copies_of(const PyCopyIndex& index) {
   const auto& starts = std::get<2>(index);
@@ -245,6 +247,7 @@ class OwnedNativePlan {
     require(copy_walk_.edges[static_cast<std::size_t>(root)].rows[side] != nullptr,
             "rows of the root expected");
     native_plan_.copy_walk = &copy_walk_;
+    if (copy_walk_.by_wedges) search::WedgeSteps check(native_plan_);  // throws where it does not apply
   }
 
   // Sets the options that prune a search: see search::NativePlan.
@@ -281,7 +284,7 @@ class OwnedNativePlan {
 
   // Checks that each edge but the first begins at a vertex that is matched before, and has the rows for that.
   void set_pair_walk(const PyPairWalk::value_type& given) {
-    const auto& [order, leaves, columns] = given;
+    const auto& [order, leaves, columns, by_wedges] = given;
     const copies::Compared& compared = *native_plan_.compared;
     require(!order.empty() && order[0] == copy_walk_.root, "an order begins with the root");
     require(leaves >= 0 && leaves <= 2, "at most two edges are counted without being matched");
@@ -299,7 +302,7 @@ class OwnedNativePlan {
       if (reached != 0) {
         require(there[0] || there[1], "an edge that begins at no matched vertex");
         const copies::CopyIndex* rows = edge.rows[there[0] ? 0 : 1];
-        require((there[0] && there[1]) ||
+        require((there[0] && there[1]) || by_wedges ||
                     (rows &&
                      rows->neighbors == compared.ends[static_cast<std::size_t>(variable)].index.neighbors &&
                      rows->row_columns.size() ==
@@ -320,8 +323,11 @@ class OwnedNativePlan {
       require(column.size() == copies, "one value for each copy expected");
       copy_walk_.root_columns.push_back(column.data());
     }
+    require(!by_wedges || copy_walk_.root_rows().neighbors == compared.ends[root].index.neighbors,
+            "a search by wedges begins at copies that are compared");
     copy_walk_.order = order;
     copy_walk_.leaves = leaves;
+    copy_walk_.by_wedges = by_wedges;
   }
 
   void use_space(candidates::Space& space, const std::vector<std::size_t>& order,
@@ -793,7 +799,7 @@ class Rows {
       : native_plan_(std::move(native_plan)), process_(getpid()) {
     const auto& owned = nb::cast<const OwnedNativePlan&>(native_plan_);
     require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
-    require(!owned.get().copy_walk || !owned.get().copy_walk->by_pairs(),
+    require(!owned.get().copy_walk || !owned.get().copy_walk->by_pairs() || owned.get().copy_walk->by_wedges,
             "embeddings are counted from pair to pair, not listed");
     require(block_rows >= 1 && block_rows <= kMaxBlockRows, "block_rows must be 1 to 2^30");
     if (projection) {

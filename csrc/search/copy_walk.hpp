@@ -1,5 +1,5 @@
-// Input of searches that go from copy to copy (search/copy_walker.hpp) or from pair to pair
-// (search/pair_walker.hpp).
+// Input of searches that go from copy to copy (search/copy_walker.hpp), from pair to pair
+// (search/pair_walker.hpp) or by wedges (search/wedge_walker.hpp).
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,9 @@ struct CopyWalk {
   std::vector<int> order;
   int leaves = 0;  // how many of the last edges may be counted without being matched: up to 2
   std::vector<const std::int64_t*> root_columns;
+
+  // By wedges: the order has the edges of the core, then the two of the wedge.
+  bool by_wedges = false;
 
   bool by_pairs() const { return !order.empty(); }
   const copies::CopyIndex& root_rows() const { return *edges[static_cast<std::size_t>(root)].rows[side]; }

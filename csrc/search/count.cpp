@@ -13,6 +13,7 @@
 #include "search/pair_walker.hpp"
 #include "search/pool.hpp"
 #include "search/walker.hpp"
+#include "search/wedge_walker.hpp"
 
 namespace motiflux::search {
 namespace {
@@ -164,7 +165,9 @@ Wide count(const NativePlan& native_plan, Control& control, int threads, std::op
     const auto keep_going = [&] { return counter.keep_going(); };
     if (native_plan.copy_walk) {
       const auto search_by = [&](auto&& walker) { run_work_items(pool, control, keep_going, walker); };
-      if (native_plan.copy_walk->by_pairs())
+      if (native_plan.copy_walk->by_wedges)
+        search_by(WedgeWalker(native_plan, counter, true));
+      else if (native_plan.copy_walk->by_pairs())
         search_by(PairWalker(native_plan, counter, true));
       else
         search_by(CopyWalker(native_plan, counter, true));
@@ -205,6 +208,15 @@ std::uint64_t scattered(std::uint64_t chunks, std::uint64_t seed) {
   return stride;
 }
 
+// The work of a searcher less what it would do once for several items.
+template <class Searcher>
+std::uint64_t work_of_items(const Searcher& searcher) {
+  if constexpr (requires { searcher.work_beside(); })
+    return searcher.work() - searcher.work_beside();
+  else
+    return searcher.work();
+}
+
 // A search of some root copies, or pairs, of limited work.
 template <class Searcher>
 double probe_copies(const NativePlan& native_plan, std::uint64_t copies, std::uint64_t most,
@@ -220,10 +232,10 @@ double probe_copies(const NativePlan& native_plan, std::uint64_t copies, std::ui
   for (std::uint64_t at = 0; at < chunks && walker.work() < most; ++at, ++seen) {
     const std::uint64_t place =
         at * stride % chunks * all / chunks + seed % std::max<std::uint64_t>(all / chunks, 1);
-    const std::uint64_t before = walker.work();
+    const std::uint64_t before = work_of_items(walker);
     const bool finished = walker.search({.level = 0, .from = place, .to = place + 1, .arcs = 1});
     // One that does not end is as long again, at least.
-    expected += static_cast<double>(walker.work() - before) * (finished ? 1 : 2);
+    expected += static_cast<double>(work_of_items(walker) - before) * (finished ? 1 : 2);
     if (!finished) {
       ++seen;
       break;
@@ -238,6 +250,8 @@ double probe(const NativePlan& native_plan, std::uint32_t arcs, std::uint64_t mo
              std::vector<double>* sizes) {
   const std::uint64_t all = native_plan.units();
   if (all == 0 || arcs == 0) return 0;
+  if (native_plan.copy_walk && native_plan.copy_walk->by_wedges)
+    return probe_copies<WedgeWalker>(native_plan, arcs, most, seed);
   if (native_plan.copy_walk)
     return native_plan.copy_walk->by_pairs() ? probe_copies<PairWalker>(native_plan, arcs, most, seed)
                                              : probe_copies<CopyWalker>(native_plan, arcs, most, seed);

@@ -5,6 +5,7 @@
 
 #include "search/copy_walker.hpp"
 #include "search/walker.hpp"
+#include "search/wedge_walker.hpp"
 
 namespace motiflux::search {
 namespace {
@@ -111,6 +112,9 @@ void Enumeration::produce(DelayedStart* delayed_start) {
       walker.project(projector);
       search(producer, walker);
       if (control_.reason() == Stop::kNone) projector.end_search();
+    } else if (native_plan_.copy_walk && native_plan_.copy_walk->by_wedges) {
+      WedgeWalker walker(native_plan_, producer, false);
+      search(producer, walker);
     } else if (native_plan_.copy_walk) {
       CopyWalker walker(native_plan_, producer, false);
       search(producer, walker);

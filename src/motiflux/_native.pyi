@@ -298,7 +298,7 @@ class NativePlan:
         root: int,
         side: int,
         masks: Sequence[NDArray[np.uint8] | None],
-        by_pairs: tuple[Sequence[int], int, Sequence[NDArray[np.int64]]] | None,
+        by_pairs: tuple[Sequence[int], int, Sequence[NDArray[np.int64]], bool] | None,
         together: int,
     ) -> None: ...
     def set_comparisons(

@@ -75,6 +75,7 @@ NOT_DRAWN = {
     "stream_updaters": "is about monitors",
     "probe_eager": "is about monitors",
     "pair_walk": "is about comparisons between attributes, which are not drawn",
+    "wedge_walk": "is about comparisons between attributes, which are not drawn",
     "copy_windows": "is about comparisons between attributes, which are not drawn",
     "copy_batch": "is about comparisons between attributes, which are not drawn",
     "copy_walk": "is about comparisons between attributes, which are not drawn",

@@ -303,3 +303,12 @@ def test_explain_says_that_a_count_goes_from_pair_to_pair(graph: mf.Graph) -> No
     )
     assert "from pair to pair of vertices, with all choices of copies" in by_pairs
     assert "from pair to pair" not in by_levels
+
+
+def test_explain_says_that_wedges_are_gathered(graph: mf.Graph) -> None:
+    by_wedges, by_levels = (
+        str(mf.explain(graph, ORDERED, tuning=private_tuning({"wedge_walk": switch})))
+        for switch in ("on", "off")
+    )
+    assert "once all paths over the last vertex are gathered" in by_wedges
+    assert "gathered" not in by_levels

@@ -79,6 +79,14 @@ PRIVATE = by_name(
         "closed form; off: do not; auto: the search that is expected to be faster",
     ),
     TuningOption(
+        "wedge_walk",
+        ("auto", "on", "off"),
+        "auto",
+        "patterns with comparisons. on: gather the paths over a vertex of two edges, then match all other "
+        "edges, where one comparison joins the two; off: do not; auto: the search that is expected to be "
+        "faster",
+    ),
+    TuningOption(
         "copy_windows",
         ("on", "off"),
         "on",
@@ -448,6 +456,7 @@ REMOVED = MappingProxyType(
         "pvm_fused": "an extension phase always tests the query edges behind it",
         "pair_walk": "a short search chooses whether comparisons are searched from pair to pair",
         "copy_walk": "a short search chooses whether comparisons are searched from copy to copy",
+        "wedge_walk": "a short search chooses whether comparisons are searched by wedges",
         "copy_batch": "searches from copy to copy always continue many partial matches together",
         "copy_windows": "the copies of a vertex that earlier copies allow are read alone if they are few",
         "probe_eager": "other orders are always tried on a few updates, and kept if they take less work",

@@ -163,7 +163,8 @@ def make_image_plan(
         return ImagePlan(classes, class_of, None, {}, (), why, group.order)
     builder = PlanBuilder(graph, pattern, options, bound, key, space)
     if bound.comparisons is not None:
-        by_levels = replace(options, switches={**options.switches, "copy_walk": "off", "pair_walk": "off"})
+        walks = dict.fromkeys(("copy_walk", "pair_walk", "wedge_walk"), "off")
+        by_levels = replace(options, switches={**options.switches, **walks})
         builder = PlanBuilder(graph, pattern, by_levels, bound, None, None)
         search = _listing_search(compared_plan(builder, bound.comparisons), classes, group)
         return ImagePlan(classes, class_of, None, {}, (search,) * len(classes), None, group.order)

@@ -1,4 +1,4 @@
-"""Searches that go from copy to copy of compared edges: where they can, and where they begin."""
+"""Searches of compared edges in other ways than level by level: where they can, and where they begin."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _MOST_VARIABLES = 64
 
 @dataclass(frozen=True, slots=True)
 class CopyWalk:
-    """A search from copy to copy, or from pair to pair.
+    """A search from copy to copy, from pair to pair, or by wedges.
 
     From copy to copy it chooses one copy of an edge after the other, always of the edge with the fewest left.
     From pair to pair it matches edges in a fixed order, and keeps all choices of copies of those matched.
+    By wedges it gathers the paths over the last vertex first, then matches all other edges in a fixed order.
 
     Parameters
     ----------
@@ -34,6 +35,9 @@ class CopyWalk:
         From copy to copy: the most partial matches that are continued together.
     narrowed
         Whether the rows of these edges have no vertices but those that the edges may lead to.
+    wedges
+        Whether the search goes by wedges: the last two edges of the order are those of the last vertex, which
+        begin and end there.
     """
 
     root: int
@@ -42,6 +46,7 @@ class CopyWalk:
     leaves: int = 0
     together: int = 1
     narrowed: bool = False
+    wedges: bool = False
 
 
 def possible_copy_walks(

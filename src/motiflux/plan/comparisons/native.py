@@ -126,13 +126,19 @@ def followed(plan: Plan) -> list[Ends]:
     return ends
 
 
+def followed_by_pairs(plan: Plan) -> list[Ends]:
+    """Return the same as edges are followed in the order of a copy walk, if that has one."""
+    ends = followed(plan)
+    if plan.copy_walk is None or not plan.copy_walk.order:
+        return ends
+    return _ends_by_pairs(plan, plan.copy_walk, ends)
+
+
 def native_comparisons(graph: Graph, plan: Plan) -> SearchComparisons:
     """Return the comparisons of a plan."""
     assert plan.comparisons is not None
     variables = plan.comparisons.variables
-    ends = followed(plan)
-    if plan.copy_walk is not None and plan.copy_walk.order:
-        ends = _ends_by_pairs(plan, plan.copy_walk, ends)
+    ends = followed_by_pairs(plan)
     made = _made(graph, plan.comparisons, ends, len(plan.order))
     place = {
         variables[at].edge: position
@@ -180,16 +186,21 @@ def _ends_by_pairs(plan: Plan, walk: CopyWalk, ends: Sequence[Ends]) -> list[End
     for at in walk.order:
         one = ends[at]
         assert one.key is not None
-        closes = at != walk.root and {one.start, one.end} <= reached
+        last = walk.wedges and at == walk.order[-1]  # begins at the last vertex
+        closes = at != walk.root and {one.start, one.end} <= reached and not last
         if closes:
             turned = one.key.direction not in directions and _OPPOSITE[one.key.direction] in directions
+        elif last:
+            turned = one.end == len(plan.order) - 1
         else:
             turned = one.start != root if at == walk.root else one.start not in reached
         direction = _OPPOSITE[one.key.direction] if turned else one.key.direction
         start, end = (one.end, one.start) if turned else (one.start, one.end)
         narrows = at in leaves and end not in reached and vertices[end] != (None, None)
         led = vertices[end] if narrows else None
-        found[at] = Ends(start, end, replace(one.key, direction=direction, by_value=True, ends=led))
+        found[at] = Ends(
+            start, end, replace(one.key, direction=direction, by_value=not walk.wedges, ends=led)
+        )
         directions.add(direction)
         reached |= {start, end}
     return found
@@ -208,7 +219,7 @@ def _pair_walk(
         indexes.append((_arrays(index), None))
         if at == walk.root:
             columns = list(index.columns)
-    by_pairs = ([made.order.index(at) for at in walk.order], walk.leaves, columns)
+    by_pairs = ([made.order.index(at) for at in walk.order], walk.leaves, columns, walk.wedges)
     masks = _masks(graph, plan)
     for one in ends:
         if one.key is not None and one.key.ends is not None:

@@ -13,8 +13,9 @@ from motiflux.plan.bind import BoundPattern
 from motiflux.plan.builder import PlanBuilder
 from motiflux.plan.comparisons.bound import BoundComparisons
 from motiflux.plan.comparisons.copy_walk import CopyWalk, possible_copy_walks
-from motiflux.plan.comparisons.native import windowed_directions
+from motiflux.plan.comparisons.native import followed, followed_by_pairs, windowed_directions
 from motiflux.plan.comparisons.pair_walk import possible_pair_walks
+from motiflux.plan.comparisons.wedge_walk import possible_wedge_walks
 from motiflux.plan.estimate.sampled import probe_levels
 from motiflux.plan.ir import Plan
 from motiflux.plan.passes.order import given_order, promising_orders
@@ -36,6 +37,10 @@ _FAR_CHEAPER = 4.0
 """Ratio of times by brief searches that decides for a search from copy to copy without a longer look."""
 _BRIEF, _SORTING_SECONDS = 1e-3, 5e-8
 """Seconds of searches that need no better plan, and for each copy to sort it at both ends of its edge."""
+_VERY_BRIEF = 2e-4
+"""Seconds of searches that are not compared with searches by wedges."""
+_ROOT_WEDGES = 256
+"""The number of root pairs of these."""
 _MOST_ORDERS = 12
 _ROWS_FAR = 3.0
 """Ratio of the times of a search whose third level reads another row for each root arc, and of others."""
@@ -44,7 +49,18 @@ _MANY_EDGES = 1 << 17
 
 
 def compared_plan(builder: PlanBuilder, comparisons: BoundComparisons) -> Plan:
-    """Return the cheapest plan of some orders, or one that goes from pair to pair or from copy to copy."""
+    """Return the cheapest plan of some orders, or one that goes by wedges, pairs or copies."""
+    switches = builder.options.switches
+    plan = _plan_without_wedges(builder, comparisons)
+    switch = switches["wedge_walk"]
+    if switch == "auto" and switches["copy_walk"] != "auto":
+        switch = "off"
+    if switch == "off" or not builder.options.copy_walks or switches["pair_walk"] != "auto":
+        return plan
+    return _plan_by_wedges(builder, comparisons, plan)
+
+
+def _plan_without_wedges(builder: PlanBuilder, comparisons: BoundComparisons) -> Plan:
     switches = builder.options.switches
     switch = switches["copy_walk"]
     walks: Sequence[CopyWalk] = ()
@@ -138,12 +154,45 @@ def _plan_by_pairs(builder: PlanBuilder, walks: Sequence[CopyWalk], plan: Plan) 
     return replace(least, copy_walk=replace(least.copy_walk, narrowed=True)) if least.copy_walk else least
 
 
+def _plan_by_wedges(builder: PlanBuilder, comparisons: BoundComparisons, plan: Plan) -> Plan:
+    """Return the cheapest search by wedges; `plan` if that is cheaper."""
+    always = builder.options.switches["wedge_walk"] == "on"
+    cost = _seconds(plan)
+    if not always and cost < _VERY_BRIEF:
+        return plan
+    found: list[Plan] = []
+    for one in possible_wedge_walks(builder.bound, comparisons, builder.options.semantics):
+        walked = replace(builder.plan(builder.order(one.order)), copy_walk=one.walk)
+        if any(step.after or step.before for step in walked.shape.steps):
+            continue
+        if not always and not _worth_pairs(builder, plan, walked, cost):
+            continue
+        seconds, _ = probe_levels(builder.graph, walked, _ROOT_WEDGES, builder.options.threads, _SHORT // 4)
+        found.append(replace(walked, estimates=plan.estimates, scanned=plan.scanned, probed=seconds))
+    if not found:
+        return plan
+    least = min(found, key=lambda walked: walked.probed or 0.0)
+    return least if always or (least.probed or 0.0) < cost else plan
+
+
+def _worth_pairs(builder: PlanBuilder, plan: Plan, walked: Plan, cost: float) -> bool:
+    """Return whether a plan takes so long that copies may be sorted by pairs for a search by wedges."""
+    there = {one.key.direction for one in followed(plan) if one.key is not None}
+    needed = {one.key.direction for one in followed_by_pairs(walked) if one.key is not None}
+    missing = len(needed - there)
+    return cost > _VERY_BRIEF + missing * builder.graph.num_edge_copies * _SORTING_SECONDS
+
+
+def _seconds(plan: Plan) -> float:
+    """Return the expected seconds of a plan, relative to searches from copy to copy."""
+    return (plan.probed or 0.0) * (1.0 if plan.copy_walk is not None else _LEVELS_COST)
+
+
 def _worth_indexes(builder: PlanBuilder, plan: Plan) -> bool:
     """Return whether a plan takes so long that copies may be sorted at both ends of edges to compare it."""
     if plan.probed is None:
         return False
-    cost = 1.0 if plan.copy_walk is not None else _LEVELS_COST
-    return plan.probed * cost > _BRIEF + builder.graph.num_edge_copies * _SORTING_SECONDS
+    return _seconds(plan) > _BRIEF + builder.graph.num_edge_copies * _SORTING_SECONDS
 
 
 def _plan_by_levels(builder: PlanBuilder, comparisons: BoundComparisons, most: int) -> Plan:

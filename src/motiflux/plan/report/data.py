@@ -326,7 +326,8 @@ class PlanReport:
     free_order
         ``"always"`` if the matching order is adaptive, ``"later"`` if it becomes adaptive once the search
         finds little, ``"copies"`` if the search goes from copy to copy of edges, ``"pairs"`` if it goes from
-        pair to pair of vertices in an order of edges; None if it is fixed.
+        pair to pair of vertices in an order of edges, ``"wedges"`` if it gathers the paths over the last
+        vertex first; None if it is fixed.
     terms
         Counts whose signed sum is the count, instead of the search; empty for none.
     rows
@@ -354,7 +355,7 @@ class PlanReport:
     groups: tuple[GroupReport, ...]
     tail: tuple[TailReport, ...]
     impossible: str | None
-    free_order: Literal["always", "later", "copies", "pairs"] | None
+    free_order: Literal["always", "later", "copies", "pairs", "wedges"] | None
     tables: tuple[str, ...] = ()
     phases: tuple[PhaseReport, ...] = ()
     images: int = 1

@@ -120,8 +120,10 @@ def _images(plan: Plan, graph: Graph, pattern: Pattern, tuning: Mapping[str, str
 
 def _free_order(
     plan: Plan, tuning: Mapping[str, str]
-) -> Literal["always", "later", "copies", "pairs"] | None:
+) -> Literal["always", "later", "copies", "pairs", "wedges"] | None:
     if plan.copy_walk is not None:
+        if plan.copy_walk.wedges:
+            return "wedges"
         return "pairs" if plan.copy_walk.order else "copies"
     if plan.adaptive_order is None:
         return None

@@ -50,6 +50,7 @@ _FREE_ORDER = {
     "always": "adaptive: at each step, the vertex with the fewest candidates is next",
     "copies": "adaptive, from copy to copy: the edge with the fewest copies within bounds is next",
     "pairs": "by edges, from pair to pair of vertices, with all choices of copies between them",
+    "wedges": "by edges, once all paths over the last vertex are gathered for the first one",
     "later": "fixed; once the search finds little, adaptive: the vertex with the fewest candidates is next",
 }
 
