@@ -49,6 +49,17 @@ def test_embeddings_are_those_of_the_reference(semantics: str, depth: str) -> No
     holds()
 
 
+@given(seed=st.integers(0, 2**63))
+def test_each_occurrence_is_found_once(seed: int) -> None:
+    case = wedge_case(Random(seed))
+    expected = case.occurrences()
+    options = {"symmetry": "subgraphs", "device": "cpu", "tuning": walking()}
+    found = rows_of(mf.match(case.graph(), case.pattern(), **options))
+    assert len(found) == len(expected)
+    assert {occurrence for row in found for occurrence in expected if row in occurrence} == expected
+    assert mf.count(case.graph(), case.pattern(), **options) == len(expected)
+
+
 @given(case=compared_cases(all_edges=True), semantics=st.sampled_from(("isomorphism", "homomorphism")))
 def test_other_patterns_are_searched_as_before(case: ComparedCase, semantics: str) -> None:
     options = {"semantics": semantics, "device": "cpu", "tuning": walking()}

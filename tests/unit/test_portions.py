@@ -177,6 +177,27 @@ def test_copies_of_edges_are_divided_between_portions() -> None:
         assert counted(search, 1, (0.0, None))[0] == expected > 0
 
 
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("bounds", [(0.0, None), (None, 1)], ids=["no time", "little work"])
+def test_wedges_are_gathered_again_in_each_portion(bounds: tuple[float | None, int | None]) -> None:
+    draws = random.Random(6)
+    edges = [(draws.randrange(40), draws.randrange(40)) for _ in range(2000)]
+    graph = mf.Graph.from_edges(
+        [(u, v) for u, v in edges if u != v],
+        directed=True,
+        edge_attributes={"t": [draws.randrange(90) for u, v in edges if u != v]},
+    )
+    pattern = "(a)-[e]->(b)-[f]->(c)-[g]->(d)-[h]->(a) WHERE e.t < f.t < g.t < h.t"
+    expected = mf.count(graph, pattern, tuning=private_tuning({"wedge_walk": "off", "copy_walk": "off"}))
+    plan, request = planned(graph, pattern, **private_tuning({"wedge_walk": "on"}))
+    assert plan.copy_walk is not None
+    assert plan.copy_walk.wedges
+    search = native_search(graph, plan, request)
+    total, tasks = counted(search, 3, bounds)
+    assert total == expected > 0
+    assert tasks > 1
+
+
 def test_an_item_that_does_not_fit_the_search_is_refused() -> None:
     graph = graph_of(1)
     plan, request = planned(graph, PATTERNS["triangle"], tail="off")
