@@ -9,6 +9,8 @@ workers N QUERY   the wall clock of a count with N workers, as many as there are
 tasks             tasks that do nothing: seconds of each; figures: processor time of the driver for one, and
                   the time until the result of one alone is there
 rows              rows of a data set; figures: bytes and processor time of workers for each row
+sharded QUERY     a count in a sharded graph of four times a worker's memory, beside that in the same graph whole:
+                  processor time of all tasks; figures: tasks, and the longest over the mean
 kills             counts, data sets and estimates while workers are killed; figures: kills and calls
 
 Ray's object store has 256 MB. On a machine that does other work, only processor times say something. Workers
@@ -52,6 +54,8 @@ WORKERS = (1, 2, 4, 8)
 LEAST_EFFICIENCY = 0.85
 MOST_OVERHEAD = 1.05
 MOST_OVER_MEAN = 3.0
+MOST_SHARDED, SHARDED_RATIO = 3.0, 4
+SHARDED = ("triangle", "diamond", "4clique")
 KILLS, QUICK_KILLS = 200, 20
 ESTIMATE: Any = {"samples": 300_000, "seed": 1, "tuning": {"count_first": "off"}}
 
@@ -226,6 +230,59 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Sharded:
+    """A count in a graph of several times a worker's memory; all shards are on the worker's node."""
+
+    query: str
+    quick: bool
+
+    @property
+    def name(self) -> str:
+        return f"sharded {self.query}"
+
+    def run(self, settings: Settings) -> Iterator[CaseResult]:
+        scale, edges = (16, 1 << 20) if settings.quick else (18, 4_000_000)
+        graph, pattern = mf.generate.rmat(scale=scale, edges=edges, seed=1), QUERIES[self.query]
+        whole, sharded = [], []
+        folder = Path(tempfile.mkdtemp(prefix="motiflux-shards-"))
+        try:
+            mf.write_graph(graph, folder / "edges.npz")
+            with mf.Cluster(cpus=1, object_store=STORE) as cluster:
+                made = cluster.shard([folder / "edges.npz"], folder / "shards", shards=4)
+                made.close()
+                opened = cluster.open_sharded(folder / "shards", memory=made.nbytes // SHARDED_RATIO)
+                cluster.count(graph, pattern, tuning=SEARCH, limit=1)
+                cluster.count(opened, pattern, limit=1)
+                for _ in range(settings.runs):
+                    expected, tasks = self._counted(cluster, graph, pattern)
+                    whole.append(sum(task.cpu_seconds for task in tasks))
+                    found, tasks = self._counted(cluster, opened, pattern)
+                    sharded.append(sum(task.cpu_seconds for task in tasks))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        seconds = [task.seconds for task in tasks]
+        yield CaseResult(
+            self.name,
+            "cluster",
+            found,
+            "whole",
+            Timing.of(sharded),
+            BaselineTime("whole", min(whole)),
+            min(whole) / min(sharded),
+            figures={
+                "tasks": len(seconds),
+                "longest_over_mean": max(seconds) * len(seconds) / sum(seconds),
+            },
+            disagrees=found != expected,
+        )
+
+    def _counted(self, cluster: mf.Cluster, graph: Any, pattern: str) -> tuple[int, list[Any]]:
+        before = len(cluster.tasks)
+        found = cluster.count(graph, pattern, threads=1, tuning=SEARCH)
+        return int(found), list(cluster.tasks[before:])
+
+
+@dataclass(frozen=True)
 class Kills:
     """Counts, data sets and estimates while workers are killed."""
 
@@ -318,6 +375,7 @@ def build(shared: Path) -> Suite:
         *(Workers(query, query == "4clique") for query in QUERIES),
         Tasks(),
         Rows(),
+        *(Sharded(query, query == "triangle") for query in SHARDED),
         Kills(),
     ]
     return Suite("cluster", (), bars, packages=("motiflux", "numpy", "ray"), probes=probes)
@@ -328,6 +386,8 @@ def bars(results: Sequence[CaseResult]) -> list[Bar]:
     for one in results:
         if one.case.startswith("overhead") and one.ratio is not None:
             found.append(Bar(f"{one.case}, times one thread", 1 / one.ratio, MOST_OVERHEAD, "lower"))
+        if one.case.startswith("sharded") and one.ratio is not None:
+            found.append(Bar(f"{one.case}, times the whole graph", 1 / one.ratio, MOST_SHARDED, "lower"))
         if one.case.startswith("workers") and not one.case.startswith("workers 1 "):
             found.append(
                 Bar(f"{one.case}, efficiency", one.figures["efficiency"], LEAST_EFFICIENCY, "higher")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from motiflux.cluster.shards.planning import ranged
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
     from motiflux.cluster.workers import Workers
 
+_PARTS = 4
+"""Each worker has at least so many parts to search, about."""
 _SEARCHES: dict[str, RangeSearch] = {}
 
 
@@ -67,7 +70,8 @@ class ShardedSearch:
         self.multiplier = plan.multiplier
         self._limit = None if request.limit is None else request.limit // plan.multiplier
         units = 0 if plan.impossible is not None else graph.layout.entries
-        self._job = workers.token(), [workers.connection.ray.put(planned)]
+        share = units // (_PARTS * workers.slots)
+        self._job = workers.token(), [workers.connection.ray.put(replace(planned, share=share))]
         self.name = name
         self.shares = Shares(units, workers.slots)
         self.total = 0

@@ -62,23 +62,37 @@ def ranged(sketch: Graph, pattern: Pattern, request: Request, deadline: Deadline
     if plan is None:
         return None
     bound = bind(pattern, sketch)
-    split = plan
+    divided: dict[frozenset[int], Plan] = {}
     if plan.impossible is None:
-        split = _split_plan(sketch, pattern, bound, plan, request, deadline)
-    return Ranged(bound, plan, split, replace(request, progress=None, elsewhere=None))
+        every = frozenset(range(bound.size))
+        for vertices in (*map(frozenset, zip(every)), every):
+            divided[vertices] = _divided_plan(sketch, pattern, bound, plan, vertices, request, deadline)
+    return Ranged(bound, plan, divided, replace(request, progress=None, elsewhere=None))
 
 
-def _split_plan(
-    sketch: Graph, pattern: Pattern, bound: BoundPattern, plan: Plan, request: Request, deadline: Deadline
+def _divided_plan(
+    sketch: Graph,
+    pattern: Pattern,
+    bound: BoundPattern,
+    plan: Plan,
+    divided: frozenset[int],
+    request: Request,
+    deadline: Deadline,
 ) -> Plan:
-    """Return the plan for parts in which each query vertex has candidates of its own.
+    """Return the plan for parts in which some query vertices have candidates of their own.
 
-    To the planner each query vertex has a label that no other one has, and all vertices of the sketch have
-    one more, which all query vertices allow. Restrictions are those of the pattern without such labels: each
-    embedding that satisfies them is in one part, however the candidates of query vertices are divided.
+    To the planner these have a label that no other query vertex has, and others a label for those with the
+    same labels in the pattern. All vertices of the sketch have one more, which all query vertices allow.
+    Restrictions are those of the pattern without such labels: each embedding that satisfies them is in one
+    part, however the candidates of query vertices are divided.
     """
-    every = bound.size
-    labels = tuple((vertex, every) for vertex in range(bound.size))
+    groups: dict[object, int] = {}
+    own = [
+        groups.setdefault(vertex if vertex in divided else ("labels", bound.labels[vertex]), len(groups))
+        for vertex in range(bound.size)
+    ]
+    every = len(groups)
+    labels = tuple((group, every) for group in own)
     labelled = replace(
         sketch,
         vertex_labels=np.full(sketch.num_vertices, every, np.uint32),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from motiflux import _native
 from motiflux.cluster.shards.division import Division, Leaf
 from motiflux.cluster.shards.part import Gathering, Part, Roots, TooLarge, least_memory
-from motiflux.cluster.shards.reach import Reach, reach_of, rows_of_plan
+from motiflux.cluster.shards.reach import Reach, RowsOfPlan, reach_of, rows_of_plan
 from motiflux.cluster.shards.rows import Rows
 from motiflux.cluster.shares import roots as roots_item
 from motiflux.cpu import native
@@ -25,6 +25,8 @@ SHARE_OF_ROWS = 4
 """The rows' cache and pieces take one part of so many of the memory."""
 _LEAST = 1 << 13
 """Bytes beside masks for which a search can be divided far enough."""
+_BYTES_OF_ROOTS = 4
+"""Bytes of a part for an entry whose root it has: half of the entries are read, and fill half of the part."""
 _FIRST = 1 << 12
 """Entries whose roots the first part has."""
 
@@ -37,14 +39,18 @@ class Ranged:
     ----------
     bound
         The pattern, bound to the labels of the sharded graph.
-    split
-        The plan of the same order for parts of divided candidates: each query vertex has its own.
+    divided
+        Plans of the same order for parts of divided candidates: by the query vertices that have candidates of
+        their own, each one and all.
+    share
+        The most entries whose roots a part should have so that each worker has some parts.
     """
 
     bound: BoundPattern
     plan: Plan
-    split: Plan
+    divided: Mapping[frozenset[int], Plan]
     request: Request
+    share: int = 0
 
 
 @dataclass(slots=True)
@@ -86,12 +92,16 @@ class RangeSearch:
                 f"memory: expected at least {least:,} bytes for this graph and pattern, found {memory:,}"
             )
         self._gathering = Gathering(rows, self._reach, self._memory)
-        self._whole, self._split = (
-            rows_of_plan(ranged.bound, plan, self._reach, rows.layout) for plan in (ranged.plan, ranged.split)
-        )
+        self._planned = {
+            vertices: (plan, rows_of_plan(ranged.bound, plan, self._reach, rows.layout))
+            for vertices, plan in ({**ranged.divided, frozenset[int](): ranged.plan}).items()
+        }
         self._division = Division(rows.layout.num_vertices, self._gathering.memory)
         self._rate = 0.0
         """Entries per second of the parts so far; 0: unknown."""
+        self._gathers = False
+        self._search_seconds = 0.0
+        """The time that searches of parts took, without that for their rows."""
 
     def count(self, first: int, last: int, seconds: float | None, limit: int | None) -> Searched:
         """Count from the last entries to the first, until `seconds` are over or the limit is passed.
@@ -110,18 +120,26 @@ class RangeSearch:
                 break
             if limit is not None and found.total > limit:
                 break
+            searched = self._search_seconds
             begin = max(first, found.left - self._entries(rest))
             for roots in _roots_between(self._rows, self._reach, begin, found.left):
                 self._count_roots(roots, found)
-            self._rate = (found.left - begin) / max(time.perf_counter() - begun, 1e-6)
+            seconds_here = max(time.perf_counter() - begun, 1e-6)
+            self._rate = (found.left - begin) / seconds_here
+            self._gathers = self._search_seconds - searched < seconds_here / 2
             found.left = begin
         return found
 
     def _entries(self, seconds: float | None) -> int:
-        """Return the number of entries whose roots are next."""
+        """Return the number of entries whose roots are next.
+
+        If reading rows takes most of the time, as nearly all of them are read for few roots, it is the number
+        whose rows fill a part's share for roots, even if that takes longer.
+        """
         if seconds is None:
             return self._layout.entries
-        return max(1, int(self._rate * seconds)) if self._rate > 0 else _FIRST
+        least = min(self._gathering.memory // _BYTES_OF_ROOTS, self._ranged.share) if self._gathers else 1
+        return max(1, least, int(self._rate * seconds)) if self._rate > 0 else _FIRST
 
     def _count_roots(self, roots: Roots, found: Searched) -> None:
         """Count the embeddings of roots, in several parts if they do not fit together."""
@@ -132,10 +150,11 @@ class RangeSearch:
             self._division.note(leaves)
 
     def _count_divided(self, roots: Roots, found: Searched, leaves: list[Leaf]) -> None:
-        part = self._gathering.part(roots, self._split if roots.spans else self._whole)
+        plan, rows = self._plan_of(roots)
+        part = self._gathering.part(roots, rows)
         if not isinstance(part, TooLarge):
             found.parts += 1
-            found.total += 0 if part is None else self._counted(part, divided=bool(roots.spans))
+            found.total += 0 if part is None else self._counted(part, plan, rows)
             leaves.append(Leaf(roots.spans, self._gathering.nbytes))
             return
         divided = self._gathering.divided(roots)
@@ -146,10 +165,12 @@ class RangeSearch:
         for one in divided:
             self._count_divided(one, found, leaves)
 
-    def _counted(self, part: Part, *, divided: bool) -> int:
-        plan, rows = self._ranged.plan, self._whole
-        if divided:
-            plan, rows = self._ranged.split, self._split
+    def _plan_of(self, roots: Roots) -> tuple[Plan, RowsOfPlan]:
+        """Return a plan for roots, in which query vertices with blocks have candidates of their own."""
+        divided = frozenset(roots.spans)
+        return self._planned.get(divided) or self._planned[frozenset(range(self._reach.size))]
+
+    def _counted(self, part: Part, plan: Plan, rows: RowsOfPlan) -> int:
         tuning = self._ranged.request.tuning
         search = native_problem_of_rows(
             plan,
@@ -167,9 +188,11 @@ class RangeSearch:
         if first == last:
             return 0
         portion = ([roots_item(first, last)], None, None, None)
+        begun = time.perf_counter()
         total, stop, _ = _native.count_portion(
             search, portion, self._threads, native.native_limit(None), None
         )
+        self._search_seconds += time.perf_counter() - begun
         if stop != native.Stop.NONE:
             raise ClusterError(f"a search of a part ended early: {stop}")
         return total
