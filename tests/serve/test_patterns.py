@@ -384,14 +384,12 @@ def test_a_slow_pattern_of_the_configuration_pauses_none_of_the_network(tmp_path
 def test_patterns_of_the_network_are_left_out_for_certain_only_if_they_took_half_of_the_time(
     guest_share: float, guest_is_slow: bool
 ) -> None:
-    watched = [
-        Watched(
-            PatternRow(at, PatternSettings(name, text, "main"), origin), mf.Pattern.parse(text), Bucket(1)
-        )
-        for at, (name, text, origin) in enumerate(
-            [("own", "(a)-->(b)", CONFIG), ("guest", "(a)-->(b)-->(c)", NETWORK)]
-        )
-    ]
+    watched = []
+    for at, (name, text, origin) in enumerate(
+        [("own", "(a)-->(b)", CONFIG), ("guest", "(a)-->(b)-->(c)", NETWORK)]
+    ):
+        pattern, row = mf.Pattern.parse(text), PatternRow(at, PatternSettings(name, text, "main"), origin)
+        watched.append(Watched(row, pattern, (pattern,), Bucket(1)))
     own, guest = watched
     there, made = list(watched), 0
 
@@ -399,9 +397,9 @@ def test_patterns_of_the_network_are_left_out_for_certain_only_if_they_took_half
         nonlocal made
         made += 1
         slow = guest if guest_is_slow else own
-        return Delta({}, 0, complete=slow not in there, searched={one.pattern: 0.5 for one in there})
+        return Delta({}, 0, complete=slow not in there, searched={one.parts[0]: 0.5 for one in there})
 
-    searched = {own.pattern: 1 - guest_share, guest.pattern: guest_share}
+    searched = {own.parts[0]: 1 - guest_share, guest.parts[0]: guest_share}
     left_out = LeftOut(watched, there.remove, there.append, tried)
     assert left_out.search(Delta({}, 0, complete=False, searched=searched)).complete  # type: ignore[union-attr]
     if guest_is_slow:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from motiflux.api.counting import count as count_matches
 from motiflux.errors import ArgumentError, CountOverflowError, StreamError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, Query, as_query
 from motiflux.serve.batch import ATTRIBUTES, DST, INSERT, LABEL, SRC, TIME, Batch, Numbered
 from motiflux.serve.log.group import Alert, PatternRow
 from motiflux.serve.settings.parts import MonitorSettings, StreamSettings
@@ -142,12 +142,18 @@ class LiveMonitor:
         ArgumentError, PatternError
             The monitor cannot match it, or matches it already.
         """
-        wanted = Pattern.parse(row.settings.pattern)
-        if not self.settings.attributes and (wanted.comparisons or edge_conditions(wanted)):
+        wanted = as_query(row.settings.pattern)
+        patterns = [wanted] if isinstance(wanted, Pattern) else wanted.patterns
+        if not self.settings.attributes and any(one.comparisons or edge_conditions(one) for one in patterns):
             expected = "true for a monitor of patterns with conditions on edges or comparisons"
             raise ArgumentError("attributes", expected, False)
-        pattern = self.monitor.add(wanted, matches=True)
-        self.watched.append(Watched(row, pattern, Bucket(row.settings.rate)))
+        self.watched.append(Watched(row, wanted, self._matched(wanted), Bucket(row.settings.rate)))
+
+    def _matched(self, wanted: Pattern | Query) -> tuple[Pattern, ...]:
+        """Have the monitor match a pattern or query; return the patterns that it matches for it."""
+        before = len(self.monitor.patterns)
+        self.monitor.add(wanted, matches=True)
+        return tuple(self.monitor.patterns[before:])
 
     def drop(self, row: PatternRow) -> None:
         """Stop watching a pattern, if it is watched."""
@@ -159,7 +165,7 @@ class LiveMonitor:
         self.watched.remove(watched)
 
     def _add_again(self, watched: Watched) -> None:
-        self.monitor.add(watched.pattern, matches=True)
+        watched.parts = self._matched(watched.pattern)
         self.watched.append(watched)
 
     def snapshot(self) -> Graph:
@@ -179,9 +185,12 @@ class LiveMonitor:
         ArgumentError
             Counting takes longer.
         """
+        graph = self.snapshot() if graph is None else graph
+        if not graph.num_edges:  # nor attributes of edges, which a condition may name
+            return 0
         found = count_matches(
-            self.snapshot() if graph is None else graph,
-            Pattern.parse(pattern),
+            graph,
+            as_query(pattern),
             semantics=Semantics(self.settings.semantics),
             symmetry=Symmetry(self.settings.symmetry),
             device=self.settings.device,
@@ -278,30 +287,42 @@ class LiveMonitor:
             return
         alerts: list[tuple[int, Alert]] = []
         for watched in self.watched:
-            change = delta.patterns[watched.pattern]
-            if change.positive or change.negative:
-                watched.row.positive += change.positive
-                watched.row.negative += change.negative
-                outcome.changed[watched.row.id] = watched.row
-                alerts += self._alerts(watched, change, delta.patterns, records, arrival)
+            left: dict[int, int] = {}
+            for at, part in enumerate(watched.parts):
+                change = delta.patterns[part]
+                if change.positive or change.negative:
+                    watched.row.positive += change.positive
+                    watched.row.negative += change.negative
+                    outcome.changed[watched.row.id] = watched.row
+                    place = at if isinstance(watched.pattern, Query) else None
+                    alerts += self._alerts(watched, place, change, delta.patterns, records, arrival, left)
         alerts.sort(key=lambda one: one[0])
         outcome.alerts += [alert for _, alert in alerts]
 
     def _alerts(
         self,
         watched: Watched,
+        part: int | None,
         change: PatternDelta,
         changes: Changes,
         records: Batch,
         arrival: int,
+        left: dict[int, int],
     ) -> list[tuple[int, Alert]]:
-        """Return alerts with the position of their record, within the limits of the pattern."""
+        """Return alerts with the position of their record, within the limits of the pattern.
+
+        Parameters
+        ----------
+        part
+            The place of the pattern among those of a query.
+        left
+            How many alerts of an update there may still be, by update, where there were some.
+        """
         assert change.rows is not None
         row, rows = watched.row, change.rows
         wanted = {"appear": (True,), "vanish": (False,), "both": (True, False)}[row.settings.on]
         chosen: list[NDArray[np.int64]] = []
         begin = 0
-        left: dict[int, int] = {}
         told = [positive in wanted for positive in rows.runs.positive.tolist()]
         for update, end, is_told in zip(
             rows.runs.updates.tolist(), rows.runs.ends.tolist(), told, strict=True
@@ -317,19 +338,22 @@ class LiveMonitor:
         if not len(places):
             return []
         row.alerts += len(places)
-        part = MatchRows(rows.vertices[places], rows.updates[places], rows.positive[places])
-        names = changes.names(part.vertices).tolist()
-        edges = self._edges(watched.pattern, part, changes)
-        keys = [vertex.name or f"v{at}" for at, vertex in enumerate(watched.pattern.vertices)]
-        signs = part.positive.tolist()
+        chosen_rows = MatchRows(rows.vertices[places], rows.updates[places], rows.positive[places])
+        names = changes.names(chosen_rows.vertices).tolist()
+        edges = self._edges(change.pattern, chosen_rows, changes)
+        keys = [vertex.name or f"v{at}" for at, vertex in enumerate(change.pattern.vertices)]
+        signs = chosen_rows.positive.tolist()
         alerts = []
-        for at, update in enumerate(part.updates.tolist()):
+        for at, update in enumerate(chosen_rows.updates.tolist()):
             match = dict(zip(keys, names[at], strict=True))
             of_edges = {
                 edge: {name: values[at] for name, values in table.items()} for edge, table in edges.items()
             }
             alerts.append(
-                (update, self._alert(row, records[update], 1 if signs[at] else -1, match, of_edges, arrival))
+                (
+                    update,
+                    self._alert(row, part, records[update], 1 if signs[at] else -1, match, of_edges, arrival),
+                )
             )
         return alerts
 
@@ -344,13 +368,14 @@ class LiveMonitor:
     def _alert(
         self,
         row: PatternRow,
+        part: int | None,
         numbered: Numbered,
         sign: int,
         match: dict[str, Any],
         edges: dict[str, dict[str, Any]],
         arrival: int,
     ) -> Alert:
-        identity = self._alert_ids + alert_id(row.id, numbered.number, sign, match.values())
+        identity = self._alert_ids + alert_id(row.id, numbered.number, sign, match.values(), part)
         body: dict[str, Any] = {
             "id": identity,
             "pattern": row.settings.name,
@@ -362,6 +387,8 @@ class LiveMonitor:
             "match": match,
             "update": self._update(numbered),
         }
+        if part is not None:
+            body["part"] = part
         if edges:
             body["edges"] = {
                 edge: {name: json_value(value, name) for name, value in values.items()}
@@ -398,9 +425,16 @@ def _divided(records: Batch, reached: int | None) -> list[Batch]:
     return [records.part(first, end) for first, end in pairwise(cuts) if first < end]
 
 
-def alert_id(pattern: int, number: int, sign: int, vertices: Iterable[Any]) -> str:
-    """Return the id of a match within a log: the same whenever it is found with the same record."""
-    text = json.dumps([sign, *vertices], ensure_ascii=False).encode("utf-8", "surrogatepass")
+def alert_id(pattern: int, number: int, sign: int, vertices: Iterable[Any], part: int | None = None) -> str:
+    """Return the id of a match within a log: the same whenever it is found with the same record.
+
+    Parameters
+    ----------
+    part
+        The place of the pattern among those of a query: two of them may have the same vertices.
+    """
+    place = [] if part is None else [[part]]
+    text = json.dumps([sign, *place, *vertices], ensure_ascii=False).encode("utf-8", "surrogatepass")
     return f"{pattern}-{number}-{hashlib.blake2b(text, digest_size=8).hexdigest()}"
 
 

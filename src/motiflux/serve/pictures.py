@@ -7,9 +7,47 @@ from typing import Any
 from motiflux.api.drawing import draw_match
 from motiflux.errors import ArgumentError, MotifluxError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, Query, as_query
+from motiflux.pattern.queries.watched import watched_patterns
+from motiflux.serve.settings.parts import MonitorSettings
+from motiflux.types import Semantics
 
 _NEIGHBORS = 12
+
+
+def pattern_picture(text: str) -> str:
+    """Return a picture of a pattern as SVG; of a query, of the pattern with most edges that it stands for."""
+    wanted = as_query(text)
+    if isinstance(wanted, Query):
+        wanted = max(wanted.patterns, key=lambda one: len(one.edges))
+    return str(wanted.to_svg())
+
+
+def pattern_of(
+    text: str, alert: dict[str, Any], monitor: MonitorSettings | None, *, directed: bool
+) -> Pattern:
+    """Return the pattern that an alert is about: of a query, one of those that it stands for.
+
+    Parameters
+    ----------
+    monitor
+        That matches it.
+
+    Raises
+    ------
+    ArgumentError
+        There is none any more, and the pattern depends on it.
+    """
+    wanted = as_query(text)
+    if isinstance(wanted, Pattern):
+        return wanted
+    if monitor is None:
+        raise ArgumentError("monitor", "one that is configured", "one that is not any more")
+    by_occurrence = monitor.symmetry == "subgraphs"
+    semantics = Semantics(monitor.semantics)
+    parts = watched_patterns(wanted, directed=directed, by_occurrence=by_occurrence, semantics=semantics)
+    part: int = alert["part"]
+    return parts[part]
 
 
 def match_picture(pattern: Pattern, alert: dict[str, Any], *, directed: bool) -> str:

@@ -70,7 +70,7 @@ class LeftOut:
         """
         total = sum(searched.values())
         left = [one for one in self._watched if one not in self.patterns]
-        took = {id(one): searched.get(one.pattern, 0.0) for one in left}
+        took = {id(one): sum(searched.get(part, 0.0) for part in one.parts) for one in left}
         left = [one for one in left if took[id(one)] > 0 and took[id(one)] >= _NOTICEABLE * total]
         left.sort(key=lambda one: -took[id(one)])
         guests = [one for one in left if one.row.origin == NETWORK]

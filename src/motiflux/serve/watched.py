@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, Query
 from motiflux.serve.log.group import PatternRow
 
 
@@ -32,8 +32,15 @@ class Bucket:
 
 @dataclass
 class Watched:
-    """A pattern that a monitor matches."""
+    """A pattern or query that a monitor matches.
+
+    Parameters
+    ----------
+    parts
+        The patterns that the monitor matches for it: a query stands for several.
+    """
 
     row: PatternRow
-    pattern: Pattern
+    pattern: Pattern | Query
+    parts: tuple[Pattern, ...]
     bucket: Bucket

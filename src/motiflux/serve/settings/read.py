@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from motiflux.errors import FormatError, PatternError
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, as_query
 from motiflux.serve.settings.ends import SinkSettings, SourceSettings, folder_of
 from motiflux.serve.settings.parts import (
     Limits,
@@ -141,14 +141,20 @@ def read_pattern(
     if len(text.encode("utf-8", "surrogatepass")) > limits.pattern_bytes:
         raise table.fault("pattern", f"at most {limits.pattern_bytes} bytes", text)
     try:
-        pattern = Pattern.parse(text)
+        wanted = as_query(text)
     except PatternError as error:
         raise FormatError(table.file, f"{table.key or 'pattern'}: {error}") from None
-    names = [one.name or "" for one in pattern.vertices] + [one.name or "" for one in pattern.edges]
+    patterns = (wanted,) if isinstance(wanted, Pattern) else wanted.patterns
+    if len(patterns) > limits.patterns:
+        expected = f"a query that stands for at most {limits.patterns} patterns, limits.patterns"
+        raise table.fault("pattern", expected, len(patterns))
+    names = [vertex.name or "" for pattern in patterns for vertex in pattern.vertices]
+    names += [edge.name or "" for pattern in patterns for edge in pattern.edges]
     if not _is_unicode("".join([text, *names])):
         raise table.fault("pattern", "text that UTF-8 has", text)
-    if len(pattern.vertices) > limits.pattern_vertices:
-        raise table.fault("pattern", f"at most {limits.pattern_vertices} vertices", len(pattern.vertices))
+    most = max(len(pattern.vertices) for pattern in patterns)
+    if most > limits.pattern_vertices:
+        raise table.fault("pattern", f"at most {limits.pattern_vertices} vertices", most)
     made = PatternSettings(
         name,
         text,

@@ -15,10 +15,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from motiflux.errors import ArgumentError, MotifluxError
-from motiflux.pattern import Pattern
 from motiflux.serve.core import Core, CountingError
 from motiflux.serve.intake import Chunk
-from motiflux.serve.pictures import match_picture, neighborhood_picture
+from motiflux.serve.pictures import match_picture, neighborhood_picture, pattern_of, pattern_picture
 from motiflux.serve.status import dead_letters, last_alerts, pattern_facts, status
 from motiflux.serve.watched import Bucket
 from motiflux.serve.web.bodies import ARROW, JSON_LINES, Place, Room, content_type, read_body, read_object
@@ -174,10 +173,12 @@ class Api:
         if found is None:
             raise HTTPException(404, f"alert: expected the number of a kept alert, found {number}")
         alert, text, monitor = found
-        pattern = Pattern.parse(text)
+        live, directed = self.service.engine.monitors.get(monitor), self.service.settings.stream.directed
+        pattern = pattern_of(text, alert, None if live is None else live.settings, directed=directed)
         if not around:
-            return match_picture(pattern, alert, directed=self.service.settings.stream.directed)
-        live = self.service.engine.monitors[monitor]
+            return match_picture(pattern, alert, directed=directed)
+        if live is None:
+            raise ArgumentError("monitor", "one that is configured", monitor)
         graph = self.service.intake.call(live.surroundings).result()
         return neighborhood_picture(pattern, alert, graph)
 
@@ -188,7 +189,7 @@ class Api:
         except ArgumentError as error:
             raise HTTPException(404, str(error)) from None
         try:
-            svg = await run_in_threadpool(lambda: str(Pattern.parse(row.settings.pattern).to_svg()))
+            svg = await run_in_threadpool(lambda: pattern_picture(row.settings.pattern))
         except MotifluxError as error:  # an earlier version had other patterns
             raise HTTPException(409, str(error)) from None
         return Response(svg, media_type="image/svg+xml")

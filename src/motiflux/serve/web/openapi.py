@@ -7,7 +7,11 @@ from typing import Any
 _TEXT, _WHOLE = {"type": "string"}, {"type": "integer"}
 _SETTINGS: dict[str, Any] = {
     "name": {**_TEXT, "description": "A letter, then letters, digits, '_', '.' or '-'."},
-    "pattern": {**_TEXT, "example": "(a)-->(b)-->(c)-->(a)"},
+    "pattern": {
+        **_TEXT,
+        "description": "The text of a pattern or query.",
+        "example": "(a)-->(b)-->(c)-->(a)",
+    },
     "monitor": {**_TEXT, "description": "The monitor that matches it; default: the first."},
     "window": {"description": "The window of the monitor: a duration, or a number of edges."},
     "on": {"type": "string", "enum": ["appear", "vanish", "both"], "default": "appear"},
