@@ -36,7 +36,12 @@ function element(tag, text = "", properties = {}) {
 
 const grouped = (number) => (number === null || number === undefined ? "-" : number.toLocaleString("en").replaceAll(",", " "));
 const inShort = (time) => time.replace("T", " ").replace(/(\.\d{3})\d*/, "$1").replace("Z", "");
-const inMs = (seconds) => (seconds === null ? "-" : `${(seconds * 1000).toPrecision(3)} ms`);
+
+function inMs(seconds) {
+  if (seconds === null) return "-";
+  const [value, unit] = seconds < 1 ? [seconds * 1000, "ms"] : [seconds, "s"];
+  return `${value < 100 ? value.toPrecision(3) : Math.round(value)} ${unit}`;
+}
 
 function inBytes(bytes) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -143,7 +148,11 @@ function table(id, headings, rows) {
   for (const heading of headings) head.append(element("th", heading, { scope: "col" }));
   const lines = rows.map((row) => {
     const line = element("tr");
-    for (const cell of row) line.append(element("td", String(cell)));
+    row.forEach((cell, at) => {
+      const made = element("td", String(cell));
+      made.dataset.heading = headings[at];
+      line.append(made);
+    });
     return line;
   });
   if (!lines.length) lines.push(element("tr", "none"));
