@@ -224,3 +224,33 @@ def test_new_messages_of_a_stream_are_those_since_the_first_start(tmp_path: Path
         with Service(given) as service:
             wait_until(lambda: service.engine.number == 3, "messages that came between are taken")
             assert not dead(service)
+
+
+@pytest.mark.turns(4)
+@needs_nats
+def test_alerts_wait_for_a_stream_that_takes_them(tmp_path: Path) -> None:
+    with nats_server(tmp_path) as server:
+
+        async def make(context: Any) -> None:
+            await context.add_stream(name="IN", subjects=["in.bank"])
+
+        async def make_small(context: Any) -> None:
+            await context.add_stream(name="OUT", subjects=["out"], max_msg_size=20)
+
+        async def make_larger(context: Any) -> None:
+            await context.update_stream(name="OUT", subjects=["out"], max_msg_size=-1)
+
+        server.run(make)
+        server.publish("in.bank", edges(RING))
+        with Service(with_nats(tmp_path, server)) as service:
+
+            def says(reason: str) -> bool:
+                return reason in service.figures.trouble.get("sink out", "")
+
+            wait_until(lambda: says("expected a stream that takes it, found none"), "it is told")
+            server.run(make_small)
+            wait_until(lambda: says("found an error: message size exceeds maximum"), "it is told")
+            server.run(make_larger)
+            assert service.wait_until_idle(60.0)
+            assert not service.figures.trouble
+        assert len(server.messages("OUT")) == 1

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -438,5 +439,6 @@ def alert_id(pattern: int, number: int, sign: int, vertices: Iterable[Any], part
     return f"{pattern}-{number}-{hashlib.blake2b(text, digest_size=8).hexdigest()}"
 
 
+@lru_cache(256)
 def _moment(nanoseconds: int) -> str:
     return format_moment(nanoseconds, utc=True)
