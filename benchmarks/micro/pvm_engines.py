@@ -1,10 +1,11 @@
-"""Both engines and the choice between them, query by query: ``pvm_engines.py [GRAPH ...] [--seconds 150] [--out FILE]``.
+"""Both engines and the choice between them, query by query: ``pvm_engines.py [GRAPH ...] [--out FOLDER]``.
 
-The queries of the suite ``pvm`` on graphs whose names begin so, all by default: milliseconds of a warm count by
-``dfs``, by ``pvm`` and by ``engine="auto"`` once it has compared them, the least of up to ten calls in .12 s,
-those of the kernels, and seconds of the first call; with closed forms, and for the two engines without (``one
-by one``). Where the better engine takes 1 ms or more, ``auto`` over the better one is a line of its own; the
-geometric mean and the most of it are the last line. The exit code is 1 if counts differ.
+The queries of the suite ``pvm`` on graphs whose names begin so, all by default: milliseconds of a warm count
+by ``dfs``, by ``pvm`` and by ``engine="auto"`` once it has compared them, the least of up to ten calls in
+.12 s, those of the kernels, and seconds of the first call; with closed forms, and for the two engines without
+(``one by one``). Where the better engine takes 1 ms or more, ``auto`` over the better one ends the line; the
+geometric mean and the most of it are the last line. The exit code is 1 if counts differ. ``--seconds`` ends
+it early.
 """
 
 from __future__ import annotations
@@ -77,13 +78,19 @@ def cases(graphs: list[str], seconds: float) -> Iterator[tuple[CaseResult, float
             best = min((times[name] for name in ("dfs", "pvm") if times[name]), default=math.inf)
             over = times["auto"] / best if times["auto"] and math.inf > best >= LEAST_MS else None
             case = f"{source.case}, {query.name}"
-            figures = {f"{name}: {what}": value for name, (_, of) in found.items() for what, value in of.items()}
-            text = "  ".join(f"{name} {'-' if value is None else f'{value:.2f}'}" for name, value in times.items())
+            figures = {
+                f"{name}: {what}": value for name, (_, of) in found.items() for what, value in of.items()
+            }
+            text = "  ".join(
+                f"{name} {'-' if value is None else f'{value:.2f}'}" for name, value in times.items()
+            )
             engine = found["auto"][0].engine
             print(f"{case:36} {text}  auto: {engine}{'' if over is None else f' {over:.2f}'}", flush=True)
             count = min(counts, default=None)
             yield (
-                CaseResult(case, engine, count, "each other", None, disagrees=len(counts) > 1, figures=figures),
+                CaseResult(
+                    case, engine, count, "each other", None, disagrees=len(counts) > 1, figures=figures
+                ),
                 over,
             )
 
