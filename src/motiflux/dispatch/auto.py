@@ -22,7 +22,7 @@ from motiflux.request.costs import H100, host_work, usable_formula
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import CANNOT, Capabilities, Engine, Outcome, Ran
 from motiflux.request.planning import logical_plan
-from motiflux.request.reports import ProgressCallback, ProgressReport
+from motiflux.request.progress import Forward
 from motiflux.request.request import Request
 from motiflux.result.rows import NoRows, RowSource
 from motiflux.units import seconds_text
@@ -209,7 +209,7 @@ class AutoEngine:
             return Outcome(0, True, ran=Ran(self.name, self.device, physical.why))
         budget, why = physical.budget, physical.why
         if request.progress is not None:
-            request = replace(request, progress=_Forward(request.progress))
+            request = replace(request, progress=Forward(request.progress))
         tries: list[PhysicalPlan | None] = [physical, None]
         best: Outcome | None = None
         refused: Exception | None = None
@@ -292,20 +292,6 @@ def _plan_again(
     """Return an engine's plan for the pattern of another plan; None if time was up before there was one."""
     assert plan.asked is not None
     return engine.plan(graph, plan.asked, request, deadline)
-
-
-class _Forward:
-    """Forwards progress reports, except those behind an earlier one: each try begins anew."""
-
-    def __init__(self, report: ProgressCallback) -> None:
-        self._report = report
-        self._share = 0.0
-
-    def __call__(self, report: ProgressReport) -> None:
-        share = report.done / max(report.total, 1)
-        if share >= self._share:
-            self._share = share
-            self._report(report)
 
 
 def _ran(found: Ran | None, engine: Engine, why: str) -> Ran:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 
 from motiflux import log
+from motiflux.codegen.kernels import Goal
 from motiflux.cpu.engine import CpuEngine, count_from_tables, outcome_of_tables
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.group import Call, DeviceGroup, GroupJob, Job
@@ -39,13 +41,19 @@ from motiflux.plan.physical import Family, PhysicalPlan, Stage
 from motiflux.request.deadline import Deadline, OutOfTimeError, wait_for
 from motiflux.request.engine import Capabilities, Engine, Outcome, Ran
 from motiflux.request.planning import counts_all, logical_plan
-from motiflux.request.progress import in_parts
+from motiflux.request.progress import Forward, in_parts
 from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import Request
 from motiflux.result.rows import NoRows, RowSource
 
 _LOOK_FOR_PARTS = 0.05
 """Approximate seconds of the search for a plan with parts."""
+
+LEAST_TURN, _OVER_EXPECTED, _GROWTH = 0.1, 4.0, 4.0
+"""Seconds after which a count in parts gives way to one without at the earliest, their least ratio to the
+expected seconds, and the ratio of the time of each turn to that of the turn before."""
+_COMPILATION = 10.0
+"""Seconds that a turn has besides whose kernel is not compiled."""
 
 _TOO_FAR = {
     True: "a number passed the range of its kernels",
@@ -148,6 +156,48 @@ class DfsEngine:
         """Return the count, at most ``request.limit``."""
         if physical.plan.impossible is not None:
             return Outcome(0, True)
+        asked = physical.plan.asked
+        takes_turns = request.tuning["parts"] == "auto" and request.limit is None and _in_parts(physical)
+        if asked is None or not takes_turns:
+            return self._count(graph, physical, request, deadline)
+        return self._in_turns(graph, asked, physical, request, deadline)
+
+    def _in_turns(
+        self, graph: Graph, pattern: Pattern, physical: PhysicalPlan, request: Request, deadline: Deadline
+    ) -> Outcome:
+        """Return a count in parts or, if it takes longer than expected, one that matches each vertex.
+
+        A group counts the parts of a partial embedding alone, which takes for ever where few of them have
+        nearly all of the work, and no sample tells. So both take turns, each four times as long as the one
+        before, and the search that ended begins the next time.
+        """
+        if request.progress is not None:
+            request = replace(request, progress=Forward(request.progress))
+        flat = replace(request, tuning={**request.tuning, "parts": "off"})
+        name = ("parts took too long", self.device, pattern, request.semantics, request.symmetry)
+        tries: list[PhysicalPlan | None] = [physical, None]
+        turn = int(graph.memo.knows(name))
+        budget = max(LEAST_TURN, _OVER_EXPECTED * (physical.seconds or 0.0))
+        best = Outcome(0, False)
+        while True:
+            plan = tries[turn] or self.plan(graph, pattern, flat, deadline)
+            if plan is None:
+                return best
+            tries[turn] = plan
+            seconds = budget if self.begin(plan, request) else budget + _COMPILATION
+            found = self._count(graph, plan, request, deadline.within(seconds))
+            best = found if found.complete else max(best, found, key=attrgetter("value"))
+            if found.complete and turn:
+                graph.memo.get(name, lambda: True)
+            elif found.complete:
+                graph.memo.drop(name)
+            if found.complete or deadline.passed:
+                return best
+            log.ENGINE.info("a search takes over after %.3g s: %s", seconds, pattern)
+            turn, budget = 1 - turn, _GROWTH * budget
+
+    def _count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
+        """Return the count of one plan, by its fallbacks if its kernels fail."""
         first: DeviceMemoryError | None = None  # the error of the first kernels that did not fit
         while True:
             found, refused = None, False
@@ -337,6 +387,12 @@ plan_ahead = DfsEngine.plan_ahead
 
 def _is_of(physical: PhysicalPlan, family: Family) -> bool:
     return physical.stages[0].family is family
+
+
+def _in_parts(physical: PhysicalPlan) -> bool:
+    """Whether the kernel of a search counts in parts."""
+    kernel = physical.stages[0].kernel
+    return kernel is not None and kernel.goal is Goal.NESTED
 
 
 def _is_search(plan: Plan) -> bool:

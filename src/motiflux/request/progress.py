@@ -56,6 +56,27 @@ class FoundSoFar:
         self._report(report if self.expected is None else replace(report, expected=self.expected))
 
 
+class Forward:
+    """Forwards progress reports, except those behind an earlier one: for tries that each begin anew.
+
+    Parameters
+    ----------
+    report
+        The callback that receives the reports.
+    """
+
+    def __init__(self, report: ProgressCallback) -> None:
+        self._report = report
+        self._share = 0.0
+
+    def __call__(self, report: ProgressReport) -> None:
+        """Forward a report."""
+        share = report.done / max(report.total, 1)
+        if share >= self._share:
+            self._share = share
+            self._report(report)
+
+
 def expect(report: ProgressCallback | None, plans: Iterable[Plan], limit: int | None) -> None:
     """Have a `FoundSoFar` tell the number that planning estimated, at most `limit` for each plan."""
     if isinstance(report, FoundSoFar):
