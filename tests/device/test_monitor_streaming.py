@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,13 @@ def test_a_feed_needs_python_for_few_of_its_updates(device: str, monkeypatch: py
             assert list(map(told, answer.delta)) == list(map(told, plain.apply([row])))
     # The kernel starts anew each second, new vertices have new rows, and the emulator may be slow.
     assert len(calls) < len(rows)
+
+
+def test_any_thread_closes_a_monitor(device: str) -> None:
+    monitor = mf.Monitor(mf.Graph.from_edges([(0, 1), (1, 2)]), TRIANGLE, **placement(device))
+    assert monitor.apply([("+", 0, 2)])[0].positive == 6
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(monitor.close).result()
 
 
 def test_a_call_that_is_undone_leaves_a_monitor_that_goes_on(device: str) -> None:

@@ -228,6 +228,7 @@ class ResidentStream:
             memory, self._memory, self._rows, self._end = self._memory, None, None, None
             self._let_go()
             if memory is not None:
+                self._accelerator.device.use()  # whichever thread lets the last monitor go
                 memory.release()
 
     def _let_go(self) -> None:
