@@ -100,7 +100,7 @@ dynamic::Step step_of(const PyStep& given, int level) {
   const auto& [sources, reuse, anchor, after, before, distinct, allowed] = given;
   require(reuse < level && anchor >= 0 && anchor < std::max(level, 1), "a step refers to a later level");
   require(((after | before | distinct) >> level) == 0, "a step compares itself with a later level");
-  require(level < 2 || !sources.empty() || reuse >= 2, "a step has no source");
+  require(level < 2 || !sources.empty() || reuse >= 2 || allowed >= 0, "a step has no source");
   dynamic::Step step{{}, reuse, anchor, after, before, distinct, allowed};
   for (const auto& [from, way, target, relation, before_change] : sources) {
     require(from >= 0 && from < level, "a source is at a later level");

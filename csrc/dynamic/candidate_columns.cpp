@@ -75,7 +75,8 @@ class Asking {
   LabelSet labels_of(int level) const {
     if (level < 2) return level == 0 ? plan_.first : plan_.second;
     const Step* own = &step(level);
-    while (own->sources.empty()) own = &step(own->reuse);
+    for (; own->sources.empty(); own = &step(own->reuse))
+      if (own->reuse == kNone) return {};  // a list of vertices: any label
     return relations_.target(own->sources[0].target).vertices;
   }
 

@@ -67,7 +67,9 @@ struct Step {
   int reuse = kNone;  // an earlier level whose set is intersected with the sources
   int anchor = 0;     // the last level that the set depends on
   std::uint32_t after = 0, before = 0, distinct = 0;  // levels, as bits
-  int allowed = kNone;                                // list of vertices that contains each candidate
+  // List of vertices that contains each candidate. Without a source and `reuse`, all of them are candidates:
+  // the level begins another part of a disconnected pattern.
+  int allowed = kNone;
   std::vector<Absent> absent{};
   // Judged at this level, the last that they depend on.
   std::vector<Bareness> bare{};

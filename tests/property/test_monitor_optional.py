@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,15 @@ FEATURES = (
     ("or", "walk"),
     ("or", "path", "labels"),
 )
+PARTS = (
+    ("parts",),
+    ("parts", "labels"),
+    ("parts", "negated"),
+    ("parts", "or"),
+    ("parts", "optional", "labels"),
+    ("parts", "walk"),
+    ("parts", "path"),
+)
 DEPTHS = ["default", pytest.param("long", marks=pytest.mark.long)]
 Edge = tuple[int, int, Any]
 Signed = Counter[tuple[bool, Any]]
@@ -54,12 +64,22 @@ def is_watched(case: QueryCase, semantics: str, query: mf.Query) -> bool:
 def shape_of(pattern: mf.Pattern, query: mf.Query) -> Any:
     """Return a shape with the vertices and edges of a watched pattern: its paths are in the same places."""
     for shape in query.shapes:
-        if any(
-            (pattern.vertices, pattern.edges) == (case.pattern.vertices, case.pattern.edges)
-            for case in shape.cases
-        ):
+        if any((pattern.vertices, set(pattern.edges)) == drawn_of(case) for case in shape.cases):
             return shape
     raise AssertionError(pattern)
+
+
+def drawn_of(case: Any) -> tuple[tuple[mf.QueryVertex, ...], set[mf.QueryEdge]]:
+    """Return the vertices and the edges of all parts of a case."""
+    vertices, edges = {}, set()
+    for part in case.parts:
+        vertices |= dict(zip(part.vertices, part.pattern.vertices, strict=True))
+        ends = [(part.vertices[edge.source], part.vertices[edge.target]) for edge in part.pattern.edges]
+        edges |= {
+            replace(edge, source=source, target=target)
+            for edge, (source, target) in zip(part.pattern.edges, ends, strict=True)
+        }
+    return tuple(one for _, one in sorted(vertices.items())), edges
 
 
 def rows_of(query: mf.Query, delta: Any, *, positive: bool) -> Counter[reference.Row]:
@@ -109,7 +129,7 @@ def drawn_options(data: st.DataObject) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("features", FEATURES, ids="-".join)
+@pytest.mark.parametrize("features", FEATURES + PARTS, ids="-".join)
 def test_rows_without_an_optional_edge_come_and_go(features: tuple[str, ...], depth: str) -> None:
     most = 8 if depth == "default" else 100
 
@@ -148,7 +168,9 @@ def test_rows_without_an_optional_edge_come_and_go(features: tuple[str, ...], de
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("features", [*FEATURES[:3], FEATURES[6], FEATURES[7], FEATURES[9]], ids="-".join)
+@pytest.mark.parametrize(
+    "features", [*FEATURES[:3], FEATURES[6], FEATURES[7], FEATURES[9], *PARTS[:5]], ids="-".join
+)
 def test_occurrences_come_and_go_once_each(features: tuple[str, ...], depth: str) -> None:
     most = 6 if depth == "default" else 40
 

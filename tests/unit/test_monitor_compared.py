@@ -39,6 +39,37 @@ def test_a_copy_brings_a_match_though_its_edge_was_there() -> None:
         assert monitor.num_edges == 3
 
 
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+def test_a_match_goes_with_the_first_copy_of_a_negated_edge_and_comes_with_the_last(mode: Any) -> None:
+    with mf.Monitor(empty(4), f"{PAIR} AND NOT (c)-->(a)", mode=mode, matches=True) as monitor:
+        rows = [("+", 0, 1), ("+", 1, 2)]
+        assert monitor.apply(rows, attributes={"amount": [1, 2]})[0].positive == 1
+        back = [("+", 2, 0), ("+", 2, 0)]
+        assert monitor.apply(back, attributes={"amount": [5, 6]})[0].vanished().tolist() == [[0, 1, 2]]
+        assert monitor.apply([("-", 2, 0)])[0].positive == 0
+        delta = monitor.apply([("-", 2, 0)])
+        assert delta[0].appeared().tolist() == [[0, 1, 2]]
+        assert {name: one["amount"].to_list() for name, one in delta[0].edges().items()} == {
+            "x": [1],
+            "y": [2],
+        }
+        delta = monitor.apply([("+", 2, 0), ("-", 2, 0)], attributes={"amount": [7, None]})
+        assert (delta[0].positive, delta[0].negative) == ((1, 1) if mode == "sequence" else (0, 0))
+
+
+def test_a_match_that_a_window_brings_and_takes_at_once_shows_copies_that_it_had() -> None:
+    pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time AND NOT (c)-->(a)"
+    with mf.Monitor(empty(), pattern, matches=True, window="5s") as monitor:
+        updates = [("+", 2, 0), ("+", 0, 1), ("+", 1, 2)]
+        assert monitor.apply(updates, times=[1, 2, 3], attributes={"time": [9, 2, 3]})[0].positive == 0
+        delta = monitor.advance(7.5)
+        assert (delta[0].positive, delta[0].negative, delta.expired) == (1, 1, 2)
+        assert {name: one["time"].to_list() for name, one in delta[0].edges().items()} == {
+            "x": [2, 2],
+            "y": [3, 3],
+        }
+
+
 def test_the_times_of_updates_are_compared() -> None:
     with mf.Monitor(empty(), f"{RING} WITHIN 1h", window="2h", matches=True) as monitor:
         moments = np.array(["2026-03-01T10:00", "2026-03-01T10:20", "2026-03-01T11:00"], dtype="M8[m]")

@@ -407,7 +407,10 @@ def test_a_query_that_cannot_be_watched_whole_leaves_a_monitor_as_it_was() -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(a)-->(b), (c)-->(d)", "connected queries on streams"),
+        (
+            "(a)-[x]->(b)-[y]->(c), (d)-->(e) WHERE x.t < y.t",
+            "no comparisons beside several parts on streams",
+        ),
         ("(a)-->(b) WHERE degree(a) > 2 OR degree(b) > 2", "no conditions on degrees on streams"),
         ("(a)-->(b) WHERE degree(a) > 2", "no conditions on degrees on streams"),
     ],
@@ -420,6 +423,18 @@ def test_what_streams_do_not_have_is_refused_by_name(text: str, message: str) ->
         with pytest.raises(mf.ArgumentError, match=message):
             monitor.add(text)
         assert monitor.patterns == ()
+
+
+@pytest.mark.parametrize("mode", ["sequence", "batch"])
+def test_a_row_that_comes_and_goes_in_one_update_is_told_in_a_sequence_alone(mode: Any) -> None:
+    paid = "(a)-[:cash]->(b) OPTIONAL (b)-[:wire]->(c)"
+    graph = mf.Graph.from_edges([(1, 2)], edge_labels=["cash"], num_vertices=4, directed=True)
+    with mf.Monitor(graph, paid, matches=True, mode=mode, window=1) as monitor:
+        monitor.apply([("+", 2, 3, "wire")])
+        there, missing = monitor.apply([("+", 2, 0, "wire")])[paid].patterns
+        assert (there.appeared().tolist(), there.vanished().tolist()) == ([[1, 2, 0]], [[1, 2, 3]])
+        told = [[1, 2]] if mode == "sequence" else []
+        assert (missing.appeared().tolist(), missing.vanished().tolist()) == (told, told)
 
 
 def test_a_file_may_hold_a_query(tmp_path: Path) -> None:

@@ -15,8 +15,15 @@ _MOST_SHOWN = 10
 """Numbers of vertices that an error lists."""
 
 
-def check_structure(vertices: Sequence[QueryVertex], edges: Sequence[QueryEdge]) -> None:
-    """Refuse vertices and edges that are not a connected pattern of the right size.
+def check_structure(
+    vertices: Sequence[QueryVertex], edges: Sequence[QueryEdge], *, connected: bool = True
+) -> None:
+    """Refuse vertices and edges that are not a pattern of the right size.
+
+    Parameters
+    ----------
+    connected
+        Whether there has to be a path between each two vertices.
 
     Raises
     ------
@@ -26,7 +33,7 @@ def check_structure(vertices: Sequence[QueryVertex], edges: Sequence[QueryEdge])
     _check_edges(vertices, edges)
     check_size(len(vertices))
     _check_names(vertices, edges)
-    left_out = unreached(len(vertices), edges)
+    left_out = unreached(len(vertices), edges) if connected else None
     if left_out is not None:
         raise PatternError(
             f"expected a connected pattern, found no path from vertex {vertices[0].name!r}"

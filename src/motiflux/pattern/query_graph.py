@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from motiflux.comparisons import PatternComparison
 from motiflux.pattern.checks import check_structure, coinciding
@@ -23,6 +24,9 @@ class QueryGraph:
     comparisons: tuple[PatternComparison, ...] = ()
     negated: tuple[NegatedEdge, ...] = ()
 
+    must_connect: ClassVar[bool] = True
+    """Whether there has to be a path between each two vertices."""
+
     def __post_init__(self) -> None:
         vertices, edges = tuple(self.vertices), tuple(self.edges)
         compared = checked(self.comparisons)
@@ -32,7 +36,7 @@ class QueryGraph:
         compared = moved(compared, positions)
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "edges", edges)
-        check_structure(vertices, edges)
+        check_structure(vertices, edges, connected=self.must_connect)
         object.__setattr__(self, "may_coincide", coinciding(self.may_coincide, vertices, edges))
         object.__setattr__(self, "comparisons", normal_order(compared, len(vertices), len(edges)))
         object.__setattr__(self, "negated", negated_edges(self.negated, vertices) if self.negated else ())

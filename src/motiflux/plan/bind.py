@@ -192,8 +192,18 @@ class BoundPattern:
 
     @property
     def negates(self) -> bool:
-        """Whether there are edges that must not be there, other than in `filters`, or other cases."""
-        return bool(self.negated or self.bare or self.others or self.ascending)
+        """Whether there are edges that must not be there, other than in `filters`, other cases, or parts."""
+        return bool(self.negated or self.bare or self.others or self.ascending or not self.is_connected)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether a path joins each two vertices; patterns of monitors may have several parts."""
+        reached, frontier = {0}, [0]
+        while frontier:
+            fresh = self.neighbors[frontier.pop()] - reached
+            reached |= fresh
+            frontier += fresh
+        return len(reached) == self.size
 
 
 def bind(pattern: Pattern, graph: Graph, *, count_choices: bool = False) -> BoundPattern:

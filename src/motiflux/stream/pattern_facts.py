@@ -66,36 +66,27 @@ def _negated(facts: Sequence[Any]) -> NegatedEdge:
 
 def pattern_of(facts: Mapping[str, Any]) -> Pattern:
     """Return the pattern of such values."""
-    found = _plain_pattern(facts)
     if "others" not in facts:
-        return found
-    return CasePattern(
-        found.vertices,
-        found.edges,
-        found.name,
-        found.may_coincide,
-        found.comparisons,
-        found.negated,
-        others=tuple(map(_plain_pattern, facts["others"])),
-        ascending=tuple((first, second) for first, second in facts["ascending"]),
-    )
+        return Pattern(**_fields(facts))
+    others = tuple(Pattern(**_fields(one)) for one in facts["others"])
+    return CasePattern(**_fields(facts), others=others, ascending=tuple(map(tuple, facts["ascending"])))
 
 
-def _plain_pattern(facts: Mapping[str, Any]) -> Pattern:
-    return Pattern(
-        tuple(
+def _fields(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "vertices": tuple(
             QueryVertex(name, _set(labels), _set(ids), *map(condition_of, where))
             for name, labels, ids, *where in facts["vertices"]
         ),
-        tuple(
+        "edges": tuple(
             QueryEdge(source, target, _set(labels), directed, name, *map(condition_of, where))
             for source, target, labels, directed, name, *where in facts["edges"]
         ),
-        facts["name"],
-        tuple((first, second) for first, second in facts["may_coincide"]),
-        tuple(map(comparison_of, facts.get("comparisons", ()))),
-        tuple(map(_negated, facts.get("negated", ()))),
-    )
+        "name": facts["name"],
+        "may_coincide": tuple((first, second) for first, second in facts["may_coincide"]),
+        "comparisons": tuple(map(comparison_of, facts.get("comparisons", ()))),
+        "negated": tuple(map(_negated, facts.get("negated", ()))),
+    }
 
 
 def _listed(values: frozenset[Any] | None) -> list[Any] | None:

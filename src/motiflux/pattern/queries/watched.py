@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import ClassVar
 
 from motiflux.errors import ArgumentError
+from motiflux.pattern.checks import unreached
 from motiflux.pattern.elements import QueryEdge, QueryVertex
 from motiflux.pattern.negated import AnyVertex, NegatedEdge
 from motiflux.pattern.pattern import Pattern
 from motiflux.pattern.queries.query import Query
-from motiflux.pattern.queries.shapes import Absent, Shape
+from motiflux.pattern.queries.shapes import Absent, Case, Shape
 from motiflux.pattern.queries.symmetry import automorphisms_of, distinct_shapes
 from motiflux.types import Semantics
 
@@ -22,6 +24,8 @@ MAX_CASES = 64
 @dataclass(frozen=True, slots=True, repr=False)
 class CasePattern(Pattern):
     """One case of a condition, of which no two hold at once: a monitor watches all of them as one.
+
+    It may have several parts, whose vertices differ, too.
 
     Parameters
     ----------
@@ -34,12 +38,13 @@ class CasePattern(Pattern):
     others: tuple[Pattern, ...] = ()
     ascending: tuple[tuple[int, int], ...] = ()
 
+    must_connect: ClassVar[bool] = False
+
     @property
     def alone(self) -> Pattern:
-        """The case as a pattern."""
-        return Pattern(
-            self.vertices, self.edges, self.name, self.may_coincide, self.comparisons, self.negated
-        )
+        """The case without the others."""
+        make = Pattern if unreached(self.num_vertices, self.edges) is None else CasePattern
+        return make(self.vertices, self.edges, self.name, self.may_coincide, self.comparisons, self.negated)
 
 
 def name_of(query: Query) -> str:
@@ -73,7 +78,7 @@ def watched_patterns(
     for shape in shapes:
         _check(shape, query, semantics)
         cases = _cases_of(shape, query, semantics)
-        if len(cases) == 1:
+        if len(cases) == 1 and shape.is_connected:
             found.append(replace(cases[0], name=name))
             continue
         ascending = _ascending(shape, directed=directed) if by_occurrence else ()
@@ -118,8 +123,12 @@ def all_watched(query: Query) -> frozenset[Pattern]:
 def _check(shape: Shape, query: Query, semantics: Semantics) -> None:
     """Refuse what no patterns tell."""
     if not shape.is_connected:
-        expected = "connected queries on streams: a change of one part changes rows with all of another"
-        raise ArgumentError("patterns", expected, str(query))
+        if semantics is Semantics.INDUCED:
+            expected = "'isomorphism' or 'homomorphism' for a disconnected pattern"
+            raise ArgumentError("semantics", expected, semantics.value)
+        if shape.skeleton.comparisons:
+            expected = "no comparisons beside several parts on streams"
+            raise ArgumentError("patterns", expected, str(query))
     if shape.absent and semantics is Semantics.INDUCED:
         raise ArgumentError("semantics", "'isomorphism' or 'homomorphism' beside OPTIONAL", semantics.value)
     if shape.overlaps and (semantics is Semantics.HOMOMORPHISM or shape.skeleton.may_coincide):
@@ -134,13 +143,41 @@ def _cases_of(shape: Shape, query: Query, semantics: Semantics) -> list[Pattern]
     for case in shape.cases:
         if case.without is None:
             continue
-        one = case.pattern
+        one = _together(case, shape)
         for edges, negated in _without(case.without, one.edges):
             found.append(replace(one, edges=edges, negated=(*one.negated, *negated, *missing)))
             if len(found) > MAX_CASES:
                 expected = f"at most {MAX_CASES} cases of OR between conditions of several edges on streams"
                 raise ArgumentError("patterns", expected, str(query))
     return found
+
+
+def _together(case: Case, shape: Shape) -> Pattern:
+    """Return the parts of a case as one pattern."""
+    if len(case.parts) == 1:
+        return case.pattern
+    vertices: dict[int, QueryVertex] = {}
+    edges: list[QueryEdge] = []
+    negated: list[NegatedEdge] = []
+    for part in case.parts:
+        to = part.vertices
+        vertices |= zip(to, part.pattern.vertices, strict=True)
+        edges += [
+            replace(edge, source=to[edge.source], target=to[edge.target]) for edge in part.pattern.edges
+        ]
+        negated += [one.between(to) for one in part.pattern.negated]
+    for apart in case.apart:
+        (edge,) = apart.edge.edges
+        source, target = (apart.ends[end] for end in (edge.source, edge.target))
+        assert source is not None
+        assert target is not None
+        negated.append(NegatedEdge(source, target, edge.labels, edge.directed, edge.where))
+    return CasePattern(
+        tuple(vertices[at] for at in range(len(vertices))),
+        tuple(edges),
+        may_coincide=shape.skeleton.may_coincide,
+        negated=tuple(negated),
+    )
 
 
 _Choice = tuple[tuple[QueryEdge, ...], tuple[NegatedEdge, ...]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from motiflux.graph import Direction, Graph
 from motiflux.pattern import Pattern, QueryEdge, QueryVertex
@@ -21,6 +22,13 @@ from motiflux.plan.passes.places import Place, orbits_of
 
 _FREE = frozenset({"\0free end"})
 """A label that no other query vertex has, so that automorphisms fix the free end."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _WithFreeEnd(Pattern):
+    """A pattern with a free end; those of monitors may have several parts."""
+
+    must_connect: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +150,7 @@ def _with_free_end(drafter: Drafter, vertex: int, place: Place) -> Drafter:
         negated=bound.negated,
     )
     pattern = drafter.pattern
-    with_free = Pattern(
+    with_free = _WithFreeEnd(
         (*pattern.vertices, QueryVertex("\0free end", _FREE)),
         (*pattern.edges, QueryEdge(*place)),
         may_coincide=pattern.may_coincide,

@@ -104,8 +104,11 @@ class _PartialOrder:
         self._reachable -= self._placed
 
     def place_cheapest(self, first: frozenset[int] = frozenset()) -> None:
-        """Append the reachable vertex with the least growth; a vertex of `first` if one is reachable."""
-        reachable = self._reachable & first or self._reachable
+        """Append the reachable vertex with the least growth; a vertex of `first` if one is reachable.
+
+        Where none is, it is one of another part.
+        """
+        reachable = self._reachable & first or self._reachable or self._others()
         if len(reachable) == 1:
             self.place(*reachable)
             return
@@ -116,6 +119,9 @@ class _PartialOrder:
                 key=lambda v: (self._growth[v], -self._backward[v], -len(neighbors[v]), v),
             )
         )
+
+    def _others(self) -> set[int]:
+        return set(range(self._pattern.size)) - self._placed
 
     def reaches(self, vertices: frozenset[int]) -> bool:
         """Return whether one of `vertices` can be appended."""

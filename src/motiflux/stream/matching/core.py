@@ -41,7 +41,7 @@ from motiflux.units import grouped, quantity
 
 T = TypeVar("T")
 
-NEGATION_ON_CPU = "patterns with negated edges, and induced ones, are matched on the CPU"
+NEGATION_ON_CPU = "patterns with negated edges or several parts, and induced ones, are matched on the CPU"
 ATTRIBUTES_ON_CPU = "copies of edges with attributes are matched on the CPU"
 COUNTS_ON_CPU = "counts at vertices are kept on the CPU, unless a GPU is named"
 """Why a GPU is not used."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from motiflux.plan.passes.symmetry import Transversal
 from motiflux.plan.shape import Tail
 from motiflux.stream.copies.facets import Facets
 from motiflux.stream.matching.names import GrowingLabels, label_codes
+from motiflux.stream.matching.numbering import Awaited
 from motiflux.types import MAX_PATTERN_VERTICES, Semantics, VertexId
 
 _WAYS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
@@ -31,9 +32,23 @@ _LENT_ARCS = 1 << 20
 """Least arcs of rows that stay in a file. The pages of the rows by source and by target then differ."""
 _COPIES = 1.6
 """Bytes of a monitor's rows, over those of rows without room for more; 1.46 on R-MAT 22."""
-_Allowed = tuple[frozenset[VertexId] | None, Condition | None]
 _FILTERS = {"mask": 0, "nlf": 1, "none": 2}
 """Switch values as ``dynamic::Filter``."""
+
+
+class _Allowed(NamedTuple):
+    """The vertices of a list: with some ids, that satisfy a condition, and that have some labels, by codes.
+
+    `is_whole`: it is made although all vertices are in it.
+    """
+
+    ids: frozenset[VertexId] | None
+    where: Condition | None
+    is_whole: bool = False
+    labels: tuple[int, ...] | None = None
+
+
+_ANY = _Allowed(None, None)
 
 
 def bind_growing(
@@ -260,12 +275,13 @@ class PlanWriter:
         self._facets = facets
         self.pattern = pattern
         self.bound = bound
-        self.awaited: dict[VertexId | None, list[int]] = {}
-        """Lists that ids belong to as soon as there is such a vertex; of None, any vertex that comes."""
+        self.awaited: dict[Awaited, list[int]] = {}
+        """Lists that vertices belong to as soon as they come."""
         self.lists: list[int] = []
         """All lists that were made."""
         self._list_of: list[int] = []
         self._numbers: dict[_Allowed, int] = {}
+        self._first_of_part: list[int] = []  # by query vertex: the list of all that it may be
         self._targets: dict[tuple[int, bool], tuple[int, int, int]] = {}  # by query edge and its direction
 
     def find_vertices(
@@ -283,42 +299,46 @@ class PlanWriter:
             Returns which vertices satisfy a condition, and last whether those that come later do.
         """
         self._list_of = [
-            self._list(vertex.ids, vertex.where, vertex_of, satisfying) for vertex in self.pattern.vertices
+            self._list(_Allowed(vertex.ids, vertex.where), vertex_of, satisfying)
+            for vertex in self.pattern.vertices
         ]
         for one in self.bound.bare:
             if one.arcs.target_where is not None:
-                self._list(None, one.arcs.target_where.condition, vertex_of, satisfying)
+                self._list(_Allowed(None, one.arcs.target_where.condition), vertex_of, satisfying)
+        if not self.bound.is_connected:
+            self._first_of_part = [
+                self._list(_Allowed(vertex.ids, vertex.where, True, labels), vertex_of, satisfying)
+                for vertex, labels in zip(self.pattern.vertices, self.bound.labels, strict=True)
+            ]
 
     def _list(
         self,
-        ids: frozenset[VertexId] | None,
-        where: Condition | None,
+        allowed: _Allowed,
         vertex_of: Callable[[VertexId], int | None],
         satisfying: Callable[[Condition], NDArray[np.bool_]],
     ) -> int:
-        """Return the list of the vertices with some ids that satisfy a condition; -1: of all vertices."""
-        if ids is None and where is None:
+        """Return the list of some vertices; -1 if it need not be listed."""
+        if allowed == _ANY:
             return _NONE
-        if (ids, where) in self._numbers:
-            return self._numbers[ids, where]
-        holds = None if where is None else satisfying(where)
-        awaited: list[VertexId | None] = []
-        if ids is not None:
-            found = {name: vertex_of(name) for name in sorted(ids, key=str)}
-            known = sorted(vertex for vertex in found.values() if vertex is not None)
-            if holds is None or holds[-1]:
-                awaited = [name for name, vertex in found.items() if vertex is None]
-            if holds is not None:
-                known = [vertex for vertex in known if holds[vertex]]
-        else:
-            assert holds is not None
-            known = np.flatnonzero(holds[:-1]).tolist()
-            awaited = [None] if holds[-1] else []
+        if allowed in self._numbers:
+            return self._numbers[allowed]
+        holds = np.ones(self._monitor.num_vertices + 1, bool)
+        if allowed.where is not None:
+            holds = satisfying(allowed.where)
+        of_later = bool(holds[-1])
+        if allowed.labels is not None:
+            holds = np.append(np.isin(_native.vertex_codes(self._monitor), allowed.labels), True) & holds
+        known = np.flatnonzero(holds[:-1]).tolist()
+        awaited = [Awaited(None, allowed.labels)]
+        if allowed.ids is not None:
+            found = {name: vertex_of(name) for name in sorted(allowed.ids, key=str)}
+            known = sorted(vertex for vertex in found.values() if vertex is not None and holds[vertex])
+            awaited = [Awaited(name, allowed.labels) for name, vertex in found.items() if vertex is None]
         number = self._monitor.add_list(known)
         self.lists.append(number)
-        for name in awaited:
-            self.awaited.setdefault(name, []).append(number)
-        self._numbers[ids, where] = number
+        for one in awaited if of_later else ():
+            self.awaited.setdefault(one, []).append(number)
+        self._numbers[allowed] = number
         return number
 
     @property
@@ -329,7 +349,7 @@ class PlanWriter:
     def list_of_ends(self, one: BareVertex) -> int:
         """Return the list of the vertices that a negated edge must not lead to; -1 for any vertex."""
         where = one.arcs.target_where
-        return _NONE if where is None else self._numbers[None, where.condition]
+        return _NONE if where is None else self._numbers[_Allowed(None, where.condition)]
 
     def write(self, plan: DeltaPlan, canonical: Sequence[Transversal] = ()) -> tuple[Any, ...]:
         """Return one plan.
@@ -455,8 +475,14 @@ class PlanWriter:
             _bits(shape.after),
             _bits(shape.before),
             _bits(shape.distinct),
-            self._list_of[plan.order[level]] if plan.order[level] < self.bound.size else _NONE,
+            self._allowed(plan.order[level], begins_part=level >= len(plan.place) and not sources),
         )
+
+    def _allowed(self, vertex: int, *, begins_part: bool) -> int:
+        """Return the list of the vertices that a query vertex may be; -1 for those of its rows."""
+        if vertex >= self.bound.size:
+            return _NONE
+        return (self._first_of_part if begins_part else self._list_of)[vertex]
 
     def _target(self, key: AdjacencyKey) -> tuple[int, int, int]:
         way = _WAYS[key.direction]

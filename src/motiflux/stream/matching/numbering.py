@@ -58,6 +58,13 @@ class Mark(NamedTuple):
     label_kinds: tuple[str | None, str | None]
 
 
+class Awaited(NamedTuple):
+    """Vertices that may come: with an id, or any; with one of some labels, by codes, or any label."""
+
+    name: VertexId | None
+    labels: tuple[int, ...] | None = None
+
+
 class Numbering:
     """The ids and labels of a graph that changes, numbered in the order of their first occurrence.
 
@@ -77,15 +84,15 @@ class Numbering:
         self.vertex_labels = GrowingLabels(graph.vertex_label_table, in_use=graph.num_vertices > 0)
         self.edge_labels = GrowingLabels(graph.edge_label_table, in_use=graph.num_edges > 0)
         self.clock = clock
-        self.awaited: dict[VertexId | None, list[int]] = {}
-        """Native lists that ids belong to as soon as there is such a vertex; None: any that comes."""
+        self.awaited: dict[Awaited, list[int]] = {}
+        """Native lists that vertices belong to as soon as they come."""
 
     def vertex_of(self, name: VertexId) -> int | None:
         """Return the vertex of an id, or None while there is no such vertex."""
         return self.ids.vertex_of(name)
 
-    def await_ids(self, lists: Mapping[VertexId | None, Sequence[int]]) -> None:
-        """Add vertices to lists when their ids occur; for None, all that come."""
+    def await_ids(self, lists: Mapping[Awaited, Sequence[int]]) -> None:
+        """Add vertices to lists when they come."""
         for name, numbers in lists.items():
             self.awaited.setdefault(name, []).extend(numbers)
 
@@ -98,10 +105,10 @@ class Numbering:
 
     def await_no_vertex(self, vertices: int) -> None:
         """Await ids no longer that one of the first so many vertices has, which stays."""
-        found = ((name, None if name is None else self.vertex_of(name)) for name in self.awaited)
-        missing = {name for name, vertex in found if vertex is None or vertex >= vertices}
+        found = ((one, None if one.name is None else self.vertex_of(one.name)) for one in self.awaited)
+        missing = {one for one, vertex in found if vertex is None or vertex >= vertices}
         if len(missing) < len(self.awaited):
-            self.awaited = {name: lists for name, lists in self.awaited.items() if name in missing}
+            self.awaited = {one: lists for one, lists in self.awaited.items() if one in missing}
 
     def mark(self) -> Mark:
         """Return a state for `back_to`."""
@@ -299,11 +306,15 @@ class Numbering:
             self._admit(first + labelled, "i")
             default = self.vertex_labels.code(DEFAULT_LABEL)
             native.add_vertices(np.full(added - labelled, default, dtype=np.uint32))
-        for name, lists in self.awaited.items():
-            vertex = None if name is None else self.ids.vertex_of(name)
-            came = range(first, first + added) if name is None else [vertex] if vertex is not None else []
+        if not self.awaited:
+            return
+        labels = [] if codes is None else codes.tolist()
+        labels += [self.vertex_labels.code(DEFAULT_LABEL)] * (added - labelled) if added > labelled else []
+        for one, lists in self.awaited.items():
+            vertex = None if one.name is None else self.vertex_of(one.name)
+            came = range(first, first + added) if one.name is None else [vertex] if vertex is not None else []
             for number, new in product(lists, came):
-                if new >= first:
+                if new >= first and (one.labels is None or labels[new - first] in one.labels):
                     native.extend_list(number, new)
 
     def _admit(self, vertex: int, kind: str) -> None:
