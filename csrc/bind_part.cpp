@@ -123,8 +123,8 @@ class PyPart {
     return part_->span(query_vertex);
   }
 
-  std::size_t number(bool downward) {
-    return unlocked([&] { return part_->number(downward); });
+  std::size_t number() {
+    return unlocked([&] { return part_->number(); });
   }
   void begin_rows(const std::vector<PyKey>& keys) {
     std::vector<graph::PartKey> made;
@@ -182,7 +182,7 @@ void bind_part(nb::module_& module) {
       .def("take_marked", &PyPart::take_marked, nb::arg("fresh"), nb::arg("known"))
       .def("candidates", &PyPart::candidates, nb::arg("mask"), nb::arg("first"), nb::arg("most"))
       .def("span", &PyPart::span, nb::arg("query_vertex"))
-      .def("number", &PyPart::number, nb::arg("downward"))
+      .def("number", &PyPart::number)
       .def("begin_rows", &PyPart::begin_rows, nb::arg("keys"))
       .def("rows_to_read", &PyPart::rows_to_read, nb::arg("side"), nb::arg("first"), nb::arg("most"))
       .def("count", &PyPart::count, nb::arg("piece"))

@@ -11,6 +11,18 @@ from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.rows import RowArrays
 
 
+def last_rows(graph: mf.Graph, number: int) -> RowArrays | None:
+    """Return the rows of the last vertices, as each node has them; None for none."""
+    layout, (rows,) = sharded(graph, 1)
+    if number == 0:
+        return None
+    first = max(0, layout.num_vertices - number)
+    piece = rows.take(np.arange(first, layout.num_vertices)).packed()
+    offsets = np.concatenate([[0], piece.ends]).astype(np.uint64)
+    labels = None if rows.labels is None else piece.labels
+    return RowArrays(first, offsets, piece.neighbors, piece.kinds, labels)
+
+
 def sharded(graph: mf.Graph, shards: int) -> tuple[Layout, list[RowArrays]]:
     """Return the layout of a graph and its rows in some shards; vertices may be numbered otherwise."""
     sides = [graph.forward, graph.reverse] if graph.directed else [graph.forward]

@@ -9,8 +9,8 @@ workers N QUERY   the wall clock of a count with N workers, as many as there are
 tasks             tasks that do nothing: seconds of each; figures: processor time of the driver for one, and
                   the time until the result of one alone is there
 rows              rows of a data set; figures: bytes and processor time of workers for each row
-sharded QUERY     a count in a sharded graph of four times a worker's memory, beside that in one graph:
-                  processor time of all tasks; figures: tasks, and the longest over the mean
+sharded QUERY     a count in a sharded graph of four times a worker's memory, beside that in the same graph
+                  whole: processor time of all tasks; figures: tasks, and the longest over the mean
 kills             counts, data sets and estimates while workers are killed; figures: kills and calls
 
 Ray's object store has 256 MB. On a machine that does other work, only processor times say something. Workers

@@ -101,8 +101,7 @@ class PartOf final : public Part {
     return {first - of_.begin(), of_.rend() - last};
   }
 
-  std::size_t number(bool downward) override {
-    downward_ = downward;
+  std::size_t number() override {
     std::uint32_t before = 0;
     for (std::size_t word = 0; word < words_.size(); ++word) {
       std::uint64_t bits = 0;
@@ -125,8 +124,7 @@ class PartOf final : public Part {
         if (pair.side <= 0) below_ |= bit(pair.source);
       }
     rows_.resize(keys_.size());
-    // Row v is counted at [v]. Then [v] is the end of row v if it is filled from there, or else [v + 1] is
-    // its beginning: once rows are filled, both are offsets.
+    // Row v is counted at [v]. Then [v + 1] is its beginning, and its end once it is filled.
     for (PartRows& rows : rows_) rows.offsets.assign(size_ + 1, 0);
     last_.assign(keys_.size(), {kNone, kNone});
   }
@@ -153,13 +151,12 @@ class PartOf final : public Part {
   void end_count() override {
     for (PartRows& rows : rows_) {
       std::uint64_t sum = 0, own = rows.offsets[0];
-      if (!downward_) rows.offsets[0] = 0;
+      rows.offsets[0] = 0;
       for (std::size_t v = 0; v < size_; ++v) {
         const std::uint64_t next = rows.offsets[v + 1];
-        rows.offsets[downward_ ? v : v + 1] = downward_ ? sum + own : sum;
+        rows.offsets[v + 1] = sum;
         sum += own, own = next;
       }
-      if (downward_) rows.offsets[size_] = sum;
       rows.neighbors.resize(sum);
     }
     last_.assign(keys_.size(), {kNone, kNone});
@@ -168,15 +165,11 @@ class PartOf final : public Part {
   void fill(const RowPiece& piece) override {
     each_entry(piece, [&](std::size_t key, std::uint64_t row, auto&& entries) {
       PartRows& rows = rows_[key];
-      std::uint64_t& at = rows.offsets[row + (downward_ ? 0 : 1)];
+      std::uint64_t& at = rows.offsets[row + 1];
       entries([&](std::uint32_t number) {
-        if (downward_ ? at == 0 : at >= rows.neighbors.size())
+        if (at >= rows.neighbors.size())
           throw std::invalid_argument("the entries that were counted expected");
-        if (downward_) {
-          rows.neighbors[--at] = number;
-        } else {
-          rows.neighbors[at++] = number;
-        }
+        rows.neighbors[at++] = number;
       });
     });
   }
@@ -221,11 +214,6 @@ class PartOf final : public Part {
   static Mask bit(std::uint32_t query_vertex) {
     if (query_vertex >= 8 * sizeof(Mask)) throw std::invalid_argument("no such query vertex");
     return static_cast<Mask>(Mask{1} << query_vertex);
-  }
-
-  std::uint64_t number_of(std::int64_t id) const {
-    const std::size_t ascending = position(id);
-    return downward_ ? size_ - 1 - ascending : ascending;
   }
 
   void forget_rows() {
@@ -292,7 +280,7 @@ class PartOf final : public Part {
       const std::uint32_t* const middle = std::lower_bound(first, last, id);
       if (below == 0) first = middle;
       if (above == 0) last = middle;
-      use(key, number_of(id), [&](auto&& take) {
+      use(key, position(id), [&](auto&& take) {
         const auto take_all = [&](const std::uint32_t* at, const std::uint32_t* end, Mask wanted) {
           for (; at < end; ++at) {
             const std::int64_t neighbor = *at;
@@ -301,7 +289,7 @@ class PartOf final : public Part {
                 !allows(static_cast<std::size_t>(at - all)))
               continue;
             last_neighbor = neighbor;
-            take(static_cast<std::uint32_t>(number_of(neighbor)));
+            take(static_cast<std::uint32_t>(position(neighbor)));
           }
         };
         take_all(first, std::min(middle, last), below);
@@ -316,7 +304,7 @@ class PartOf final : public Part {
     for (std::int64_t v = 0; v < vertices(); ++v) {
       if ((of(v) & bit(query_vertex)) == 0) continue;
       std::uint64_t entries = 0;
-      for (const PartRows& rows : rows_) entries += rows.offsets[number_of(v)];
+      for (const PartRows& rows : rows_) entries += rows.offsets[position(v)];
       use(v, entries);
     }
   }
@@ -325,7 +313,6 @@ class PartOf final : public Part {
   std::vector<Mask> marked_;  // and those to which a lead goes
   std::vector<Word> words_;   // which vertices are candidates
   std::size_t size_ = 0;      // number of candidates
-  bool downward_ = false;
   std::vector<PartKey> keys_;
   Mask above_ = 0, below_ = 0;  // query vertices from which keys lead to greater, and to lesser, neighbours
   std::vector<PartRows> rows_;

@@ -2,7 +2,7 @@
 // rows between them, from entries that come a piece at a time.
 //
 //   masks of all vertices:  | 0 | 101 | 0 | 010 | 111 | ...   bit q: a candidate of query vertex q
-//   numbers in the part:    | - |  0  | - |  1  |  2  | ...   ascending, or descending
+//   numbers in the part:    | - |  0  | - |  1  |  2  | ...   ascending
 //   rows of a key:          CSR over these numbers
 //
 // A row is that of a candidate of a query vertex whose image is matched before that of another one, and leads
@@ -81,7 +81,7 @@ class Part {
   virtual std::pair<std::int64_t, std::int64_t> span(std::uint32_t query_vertex) const = 0;
 
   // Numbers all candidates, and returns how many they are.
-  virtual std::size_t number(bool downward) = 0;
+  virtual std::size_t number() = 0;
   // Begins to count the entries of rows of each key.
   virtual void begin_rows(std::vector<PartKey> keys) = 0;
   // At most `most` of the vertices from `first` on whose rows keys have: to greater neighbours only (side 1),

@@ -21,7 +21,7 @@ from motiflux.cluster.shards.rows import Cut, Rows
 from motiflux.cluster.shards.search import RangeSearch
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
-from tests.sharded import sharded
+from tests.sharded import last_rows, sharded
 
 PATTERNS = [
     "(a)--(b)",
@@ -63,7 +63,7 @@ def random_graph(seed: int, *, directed: bool) -> mf.Graph:
 
 
 def search_of(
-    graph: mf.Graph, pattern: str, memory: int, shards: int = 3, **options: Any
+    graph: mf.Graph, pattern: str, memory: int, shards: int = 3, hot: int = 0, **options: Any
 ) -> tuple[RangeSearch | None, Layout, int]:
     layout, parts = sharded(graph, shards)
     request = make_request(threads=1, **{"semantics": "isomorphism", "symmetry": "embeddings"} | options)
@@ -72,15 +72,21 @@ def search_of(
     if made.plan.impossible is not None:
         return None, layout, 1
     near = [True] + [False] * (shards - 1)
-    found = Rows(layout, parts, near, None, memory // search.SHARE_OF_ROWS)
+    found = Rows(layout, parts, near, last_rows(graph, hot), memory // search.SHARE_OF_ROWS)
     return RangeSearch(found, made, memory, 1), layout, made.plan.multiplier
 
 
 def count_in_ranges(
-    graph: mf.Graph, pattern: str, memory: int, cuts: list[float], shards: int = 3, **options: Any
+    graph: mf.Graph,
+    pattern: str,
+    memory: int,
+    cuts: list[float],
+    shards: int = 3,
+    hot: int = 0,
+    **options: Any,
 ) -> tuple[int, int]:
     """Return the count, and the number of parts."""
-    search, layout, multiplier = search_of(graph, pattern, memory, shards, **options)
+    search, layout, multiplier = search_of(graph, pattern, memory, shards, hot, **options)
     if search is None:
         return 0, 0
     ends = sorted({0, layout.entries, *(int(cut * layout.entries) for cut in cuts)})
@@ -98,10 +104,18 @@ def count_in_ranges(
     symmetry=st.sampled_from(["embeddings", "subgraphs"]),
     cuts=st.lists(st.floats(0, 1), max_size=3),
     shards=st.integers(1, 4),
+    hot=st.sampled_from([0, 3, 30]),
     memory=st.sampled_from([6_000, 12_000, 1 << 20]),
 )
 def test_counts_are_those_of_the_whole_graph(
-    seed: int, directed: bool, semantics: str, symmetry: str, cuts: list[float], shards: int, memory: int
+    seed: int,
+    directed: bool,
+    semantics: str,
+    symmetry: str,
+    cuts: list[float],
+    shards: int,
+    hot: int,
+    memory: int,
 ) -> None:
     if (semantics, symmetry) == ("homomorphism", "subgraphs"):
         symmetry = "embeddings"
@@ -111,7 +125,7 @@ def test_counts_are_those_of_the_whole_graph(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "_LEAST_PIECE", 8)
         patch.setattr(search, "_LEAST", 0)
-        found, _ = count_in_ranges(graph, pattern, memory, cuts, shards, **options)
+        found, _ = count_in_ranges(graph, pattern, memory, cuts, shards, hot, **options)
     assert found == mf.count(graph, pattern, **options)
 
 
@@ -249,7 +263,7 @@ def test_entries_that_were_not_counted_are_refused() -> None:
     part = _native.Part(4, 2)
     part.add_range(0, 0, 4)
     part.add_range(1, 0, 4)
-    assert part.number(False) == 4
+    assert part.number() == 4
     part.begin_rows([([(0, 1, 0)], [])])
     ids, begins = np.array([2]), np.array([0])
     neighbors = np.array([0, 1, 3], np.uint32)

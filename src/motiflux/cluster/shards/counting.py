@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.search import SHARE_OF_ROWS, Ranged, RangeSearch
 from motiflux.cluster.shards.server import Served, rows_of
-from motiflux.cluster.shares import Order, Share, Shares, roots
+from motiflux.cluster.shares import FEW_PARTS, Order, Share, Shares, roots
 from motiflux.cluster.tasks import Bounds, Done, Watch
 from motiflux.dispatch.prepared_query import count_of
 from motiflux.errors import ArgumentError
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
     from motiflux.cluster.workers import Workers
 
-_PARTS = 4
-"""Each worker has at least so many parts to search, about."""
+_LEAST_SECONDS = 0.25
+"""Shortest time that tasks are made for: each reads rows anew that others read, too."""
 _SEARCHES: dict[str, RangeSearch] = {}
 
 
@@ -70,10 +70,10 @@ class ShardedSearch:
         self.multiplier = plan.multiplier
         self._limit = None if request.limit is None else request.limit // plan.multiplier
         units = 0 if plan.impossible is not None else graph.layout.entries
-        share = units // (_PARTS * workers.slots)
+        share = units // (FEW_PARTS * workers.slots)
         self._job = workers.token(), [workers.connection.ray.put(replace(planned, share=share))]
         self.name = name
-        self.shares = Shares(units, workers.slots)
+        self.shares = Shares(units, workers.slots, least=_LEAST_SECONDS, parts=FEW_PARTS)
         self.total = 0
 
     @property

@@ -98,7 +98,7 @@ class Gathering:
         self.nbytes = 0
         if not self._find_candidates(roots):
             return None
-        vertices = self._part.number(self._reach.downward)
+        vertices = self._part.number()
         self.nbytes = _BYTES_OF_ROW * self._keys * (vertices + 1)
         if self.nbytes > self.memory:
             return TooLarge()
@@ -114,8 +114,6 @@ class Gathering:
         for piece in self._pieces_of_rows(least, most):
             self._part.fill(piece.native)
         first, last = self._part.position(roots.first), self._part.position(roots.last)
-        if self._reach.downward:
-            first, last = vertices - last, vertices - first
         return Part(self._part.take_rows(), first, last)
 
     def divided(self, roots: Roots) -> list[Roots]:

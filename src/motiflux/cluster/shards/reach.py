@@ -56,15 +56,11 @@ class Reach:
         Pairs of query vertices: the id of the first one's image is less than that of the second.
     least_ids
         For each query vertex, the first vertex that has as many arcs as its images need.
-    downward
-        Whether parts are numbered against the order of ids, so that the image that is the least in the search
-        has the greatest id of all: of the embeddings of a root, other images have lower degrees.
     """
 
     size: int
     root: int
     second: int
-    downward: bool
     root_labels: tuple[int, ...] | None
     cover: tuple[int, ...]
     leads: tuple[tuple[Lead, ...], ...]
@@ -111,20 +107,15 @@ def reach_of(bound: BoundPattern, plan: Plan, layout: Layout) -> Reach:
                 kinds = layout.allowed_kinds(edge, vertex, bound.labels[other])
                 found.append(Lead(other, [] if kinds.all() else kinds.astype(int).tolist()))
         leads.append(tuple(found))
-    downward = not _is_clique(bound)
-    less = closure(plan.restrictions)
-    if downward:
-        less = frozenset((greater, smaller) for smaller, greater in less)
     root = plan.order[0]
     return Reach(
         bound.size,
         root,
         plan.order[1],
-        downward,
         bound.labels[root],
         tuple(ordered),
         tuple(leads),
-        less,
+        closure(plan.restrictions),
         tuple(_least_id(plan, levels[vertex], layout) for vertex in range(bound.size)),
     )
 
@@ -212,7 +203,3 @@ def _least_id(plan: Plan, level: int, layout: Layout) -> int:
     if not layout.directed:
         needed = max(args.min_out_degree, args.min_in_degree)
     return int(layout.first_ids[np.searchsorted(layout.degrees, needed)])
-
-
-def _is_clique(bound: BoundPattern) -> bool:
-    return all(len(near) == bound.size - 1 for near in bound.neighbors)
