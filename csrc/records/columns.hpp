@@ -35,7 +35,7 @@ class Column {
   void add(std::int64_t value);
   void add(double value);
   void add(std::string_view text);
-  void fill(std::int64_t value);  // in place of integers that are missing
+  void fill(std::int64_t value);                           // in place of integers that are missing
   bool ascends(std::int64_t from, std::int64_t to) const;  // integers, all of which are there
   void extend(const Column& other, std::size_t first, std::size_t end);
   void keep(std::size_t rows);  // the first ones
