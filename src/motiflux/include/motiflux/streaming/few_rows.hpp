@@ -14,6 +14,13 @@
 namespace motiflux::streaming {
 
 inline constexpr std::uint32_t kMostFew = 32;
+// Rows of more entries are written by a warp each: groups of fewer lanes would do so one after another, as
+// those of one warp leave their loops at different times.
+#if defined(MOTIFLUX_CHECKS_VERSIONS)
+inline constexpr std::uint32_t kMostOfGroup = 3;  // so that tests have both
+#else
+inline constexpr std::uint32_t kMostOfGroup = 64;
+#endif
 
 // The first updates of some, whose changes are few, and these changes: one in each of the first lanes.
 struct FewChanges {
@@ -218,12 +225,27 @@ MOTIFLUX_DEVICE bool prepare_few(const Team& team, const Lanes& lanes, const Str
   return false;
 }
 
-// Writes rows that were prepared.
-template <class Team, class Lanes, class Batch>
-MOTIFLUX_DEVICE void write_few(const Team& team, const Lanes& lanes, const StreamGraph& graph, Batch& batch) {
+// Writes rows that were prepared: long ones by a warp each, the others by a group each.
+template <class Team, class Warp, class Lanes, class Batch>
+MOTIFLUX_DEVICE void write_few(const Team& team, const Warp& warp, const Lanes& lanes,
+                               const StreamGraph& graph, Batch& batch) {
+  constexpr bool kIsOne = Warp::kLanes == Lanes::kLanes;
+  const auto is_long = [&](std::uint32_t change) {
+    const WrittenRow& row = batch.written[change];
+    return !kIsOne && detail::is_renewed(row) && row.old_size > kMostOfGroup;
+  };
+  if constexpr (!kIsOne) {
+    static_assert(Warp::kLanes >= kMostFew);
+    const std::uint32_t warps = team.threads() / Warp::kLanes;
+    std::uint32_t left = warp.ballot(warp.lane() < batch.changes && is_long(warp.lane()));
+    for (std::uint32_t next = team.thread() / Warp::kLanes; left != 0; left &= left - 1) {
+      if (next == 0) detail::write_row(warp, graph, batch, lowest_bit(left));
+      next = next == 0 ? warps - 1 : next - 1;
+    }
+  }
   const std::uint32_t groups = team.threads() / Lanes::kLanes;
   for (std::uint32_t change = team.thread() / Lanes::kLanes; change < batch.changes; change += groups)
-    detail::write_row(lanes, graph, batch, change);
+    if (!is_long(change)) detail::write_row(lanes, graph, batch, change);
   team.sync();
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
   check_batch(team, graph, batch);

@@ -163,7 +163,7 @@ MOTIFLUX_DEVICE_CALL bool write_few_pending(const Team& team, const Lanes& lanes
   const std::uint64_t moment = before + 1 + lanes.lane();
   std::uint64_t ticket = kNoTicket;
   if (has_update) ticket = open_update(stream, updates[lanes.lane()], moment);
-  write_few(team, rows, stream.graph, batch);
+  write_few(team, lanes, rows, stream.graph, batch);
   if (hands_over) {
     if (lanes.leads()) publish(stream.graph.stages, last);
     lanes.sync();
