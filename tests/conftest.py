@@ -165,10 +165,12 @@ def handler_of_ctrl_c() -> Generator[None]:
 
 
 @pytest.fixture(autouse=True)
-def engines_are_not_compared(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def engines_are_not_compared(request: pytest.FixtureRequest) -> Generator[None]:
     """Have no engine take over because it was faster: which one is depends on the load of the machine."""
-    if "device" in request.fixturenames:
-        monkeypatch.setattr("motiflux.gpu.pvm.comparison.LEAST_SECONDS", math.inf)
+    with pytest.MonkeyPatch.context() as patched:  # a test may undo its own patches
+        if "device" in request.fixturenames:
+            patched.setattr("motiflux.gpu.pvm.comparison.LEAST_SECONDS", math.inf)
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

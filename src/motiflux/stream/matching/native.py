@@ -458,6 +458,7 @@ class PlanWriter:
 
     def _step(self, plan: DeltaPlan, level: int) -> tuple[Any, ...]:
         shape = plan.shape.steps[level]
+        begins_part = level >= len(plan.place) and not shape.sources and shape.reuse is None
         sources = []
         if level >= len(plan.place):
             step = plan.args.steps[level]
@@ -475,7 +476,7 @@ class PlanWriter:
             _bits(shape.after),
             _bits(shape.before),
             _bits(shape.distinct),
-            self._allowed(plan.order[level], begins_part=level >= len(plan.place) and not sources),
+            self._allowed(plan.order[level], begins_part=begins_part),
         )
 
     def _allowed(self, vertex: int, *, begins_part: bool) -> int:
