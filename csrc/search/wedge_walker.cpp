@@ -152,7 +152,7 @@ bool WedgeWalker::gather_from(Vertex middle) {
   const Bounds bounds = this->bounds(step);
   const std::uint64_t first = from.offsets[middle], last = from.offsets[middle + 1];
   if (bounds.none) return spend(1);
-  if (step.above.empty() && bounds.exact) {
+  if (step.above.empty() && bounds.exact && step.variable == steps_.wedge_variable) {
     if (steps_.floats[static_cast<std::size_t>(step.variable)] != 0)
       gather_pairs<true>(step, bounds, first, last);
     else

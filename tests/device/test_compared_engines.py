@@ -29,8 +29,12 @@ class Counting:
         self.calls, self.error, self.more = 0, None, 0  # type: tuple[int, Exception | None, int]
         count = PvmEngine.count
 
+        self.left: list[float] = []  # seconds that calls with a time limit had
+
         def counting(*given: Any) -> Outcome:
             self.calls += 1
+            left = given[-1].left()
+            self.left += [] if left is None else [left]
             if self.error is not None:
                 raise self.error
             found = count(*given)
@@ -122,7 +126,17 @@ def test_counts_that_differ_are_an_error(phases: Counting, graph: mf.Graph, devi
         count(graph, device)
 
 
-@pytest.mark.turns(4, "emulated")
+def test_a_try_ends_with_the_time_of_its_call(
+    phases: Counting, graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison, "_ROOM", 0.0)
+    monkeypatch.setattr(comparison, "_COPIES", 0.0)
+    assert count(graph, device, timeout=60.0).complete
+    assert count(graph, device, timeout=60.0).complete
+    assert phases.left, "phases were tried"
+    assert max(phases.left) < 60
+
+
 def test_nothing_is_tried_where_it_may_gain_nothing(
     phases: Counting, graph: mf.Graph, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,30 @@ def test_a_triangle_inserted_whole_is_six_embeddings(mode: str, tuning: dict[str
 
 
 @pytest.mark.parametrize("matches", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a)--(b)--(c)--(a), (a)--(d)--(b)",
+        "(a)--(b)--(c)--(a), (a)--(d)--(b), (c)--(e)",
+        "(a)--(b)--(c)--(d)--(a), (a)--(e)--(c), (b)--(d)",
+    ],
+)
+def test_sets_of_candidates_that_are_used_twice_begin_no_part(pattern: str, mode: str, matches: bool) -> None:
+    """Levels whose candidates are those of an earlier level have no row of their own."""
+    draw = random.Random(5)
+    pairs = [(u, v) for v in range(8) for u in range(v) if draw.random() < 0.8]
+    draw.shuffle(pairs)
+    graph = mf.Graph.from_edges(pairs[:6], num_vertices=8)
+    before = mf.count(graph, pattern, device="cpu")
+    with mf.Monitor(graph, pattern, mode=mode, matches=matches, device="cpu") as monitor:
+        deltas = [*monitor.apply(inserts=pairs[6:]), *monitor.apply(deletes=pairs[:4])]
+        after = mf.count(monitor.snapshot(), pattern, device="cpu")
+    assert after > before
+    assert before + sum(one.positive - one.negative for one in deltas) == after
+
+
+@pytest.mark.parametrize("matches", [False, True])
 def test_a_witness_replaced_by_another_label_in_a_batch_changes_nothing(matches: bool) -> None:
     graph = mf.Graph.from_edges([(0, 1), (1, 2)], edge_labels=["wire", "card"])
     monitor = mf.Monitor(graph, "(a)-[:wire|cash]-(b)--(c)", mode="batch", matches=matches)

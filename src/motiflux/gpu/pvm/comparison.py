@@ -105,7 +105,7 @@ class Comparison:
         try:
             phases = self._phases(engine, graph, pattern, request, deadline)
             if phases is not None:
-                self._try(engine, graph, phases, request, found, seconds)
+                self._try(engine, graph, phases, request, deadline, found, seconds)
         except InternalError:
             raise
         except MotifluxError as error:
@@ -125,19 +125,20 @@ class Comparison:
         tables = _tables_seconds(graph)
         if _START + _EACH * found.value > seconds or tables > self.spent:
             return False
-        needed = _ROOM * (tables + seconds)
+        needed = _ROOM * (tables + seconds) + _COPIES
         return request.timeout is None or request.timeout - deadline.elapsed() > needed
 
     def _phases(
         self, engine: PvmEngine, graph: Graph, pattern: Pattern, request: Request, deadline: Deadline
     ) -> PhysicalPlan | None:
         """Return the plan of phases, once its kernels are compiled; None until then, or if it has none."""
-        if self.phases is None:
-            self.phases = engine.plan_beside(graph, pattern, request, Deadline.after(None))
-            if self.phases is None:
+        phases = self.phases
+        if phases is None:
+            phases = self.phases = engine.plan_beside(graph, pattern, request, _whole(deadline, request))
+            if phases is None:
                 self.faster = False
                 return None
-        return self.phases if engine.is_compiled(graph, self.phases, request) else None
+        return phases if engine.is_compiled(graph, phases, request) else None
 
     def _try(
         self,
@@ -145,6 +146,7 @@ class Comparison:
         graph: Graph,
         phases: PhysicalPlan,
         request: Request,
+        deadline: Deadline,
         found: Outcome,
         seconds: float,
     ) -> None:
@@ -152,7 +154,8 @@ class Comparison:
 
         The first time makes tables, and the second one may allocate larger frontiers.
         """
-        within = Deadline.after(_LONGEST * (_tables_seconds(graph) + seconds) + _COPIES)
+        longest = _LONGEST * (_tables_seconds(graph) + seconds) + _COPIES
+        within = _whole(deadline, request).within(longest)
         times = []
         for _ in range(_RUNS):
             began = time.perf_counter()
@@ -170,6 +173,11 @@ class Comparison:
         self.faster = taken < _TAKEN * seconds
         self.why = f"phases took {seconds_text(taken)} in an earlier call, 'dfs' {seconds_text(seconds)}"
         log.ENGINE.info("count of %s: %s", phases.plan.asked, self.why)
+
+
+def _whole(deadline: Deadline, request: Request) -> Deadline:
+    """Return the deadline of the whole call: a choice between devices gives each of them less."""
+    return Deadline.after(request.timeout, deadline.started)
 
 
 def _tables_seconds(graph: Graph) -> float:
