@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 import motiflux as mf
+from motiflux.serve.batch import Batch
 from motiflux.serve.intake import Chunk
+from motiflux.serve.log.group import Group, LogRow
 from motiflux.serve.log.schema import VERSION, connect
 from motiflux.serve.log.store import Store
+from motiflux.serve.ordering import MOMENT
 from motiflux.serve.service import Service
 from motiflux.stream.checkpoint import Checkpoint
 from tests.serve.transfers import alerts_in, configuration, expected, lines, transfers
@@ -358,6 +361,34 @@ def test_a_service_stops_while_the_disk_is_full(tmp_path: Path) -> None:
         service.stop()
     with Service(service_in(tmp_path)) as service:
         assert service.engine.number == 0
+
+
+@pytest.mark.parametrize("lateness", ["0s", "10s"])
+def test_rows_that_release_no_records_are_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lateness: str
+) -> None:
+    """Moments release none, nor do records that wait for others."""
+    given = service_in(tmp_path, stream={"lateness": lateness})
+    with Service(given) as service:
+        folder = service.settings.state
+    store = Store(folder)
+    count, record = (1, b'[[1,"a","b",null,0,null,null]]') if lateness == "10s" else (0, b"[]")
+    source = "bank" if count else MOMENT
+    rows = [LogRow(at * count, count, 0, source, record) for at in range(300)]
+    store.write([Group(arrival=0, began=0.0, rows=rows)], {})
+    store.close()
+    calls = 0
+
+    def counted(batch: Batch) -> int:
+        nonlocal calls
+        calls += 1
+        return len(batch.numbers)
+
+    monkeypatch.setattr(Batch, "__len__", counted)
+    with Service(given) as service:
+        assert service.engine.replayed == 300 * count
+        assert len(service.engine.ordering) == 300 * count
+        assert calls < 10 * len(rows)
 
 
 def test_a_disk_that_is_full_at_the_start_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

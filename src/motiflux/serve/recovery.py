@@ -165,12 +165,15 @@ class Recovery:
         if len(self.ordering) or self._store.next_row > begin + 1:
             self._keep_order()
         pending: list[Batch] = []
+        waiting = 0
         for row, logged in enumerate(self._store.tail(begin), begin + 1):
-            pending.append(self._released(logged))
+            if released := self._released(logged):
+                pending.append(released)
+                waiting += len(released)
             self.replayed += logged.count
-            if sum(map(len, pending)) >= _PIECE or row in self._since.values():
+            if waiting >= _PIECE or row in self._since.values():
                 self._apply(pending, row)
-                pending = []
+                pending, waiting = [], 0
         self._apply(pending, self._store.next_row)
 
     def _keep_order(self) -> None:
