@@ -171,6 +171,38 @@ nb::object values(const Records& records, std::size_t place) {
   return copied(column.integers());
 }
 
+// The values of a column, None where they are missing.
+nb::list listed(const Records& records, std::size_t place) {
+  const Column& column = column_of(records, place);
+  nb::list made;
+  for (std::size_t row = 0; row < records.size(); ++row) made.append(value_of(column, row));
+  return made;
+}
+
+// Ends of parts of which no ids or labels have more than `most` characters in an array of NumPy, where each
+// text has the length of the longest. A part has one record at least; bytes count as characters.
+std::vector<std::size_t> ends(const Records& records, std::size_t most) {
+  std::vector<const Column*> texts;
+  for (std::size_t place = 0; place < std::min<std::size_t>(Records::kAttributes, records.columns().size());
+       ++place)
+    if (records.columns()[place].kind() == Kind::kText) texts.push_back(&records.columns()[place]);
+  std::vector<std::size_t> found;
+  std::size_t begin = 0;
+  std::size_t longest = 1;
+  for (std::size_t row = 0; row < records.size(); ++row) {
+    std::size_t here = 1;
+    for (const Column* column : texts) here = std::max(here, column->text(row).size());
+    longest = std::max(longest, here);
+    if (row > begin && (row + 1 - begin) * longest > most) {
+      found.push_back(row);
+      begin = row;
+      longest = here;
+    }
+  }
+  if (records.size() != 0) found.push_back(records.size());
+  return found;
+}
+
 nb::bytes encode(const Records& records) {
   std::string text = "[";
   for (std::size_t row = 0; row < records.size(); ++row) {
@@ -220,6 +252,8 @@ void bind_records(nb::module_& m) {
           },
           "place"_a)
       .def("values", &values, "place"_a)
+      .def("listed", &listed, "place"_a)
+      .def("ends", &ends, "most"_a)
       .def("encode", &encode);
   nb::class_<LineReader>(m, "RecordLines")
       .def(

@@ -363,6 +363,26 @@ def test_a_service_stops_while_the_disk_is_full(tmp_path: Path) -> None:
         assert service.engine.number == 0
 
 
+def test_alerts_do_not_depend_on_how_records_are_divided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = transfers(120, accounts=8, seed=5)
+    counts, matches = expected(made)
+    monkeypatch.setattr("motiflux.serve.batch._MOST_CHARACTERS", 40)
+    given = service_in(tmp_path)
+    with Service(given) as service:
+        fed(service, lines(made[:60]))
+        assert service.wait_until_idle(60.0)
+        killed(service)
+    with Service(given) as service:
+        assert service.engine.replayed == 60
+        fed(service, lines(made[60:]))
+        assert service.wait_until_idle(60.0)
+        rows = service.patterns()
+    assert {row.settings.name: (row.positive, row.negative) for row in rows} == counts
+    assert set(alerts_in(tmp_path / "out.jsonl")) == matches
+
+
 @pytest.mark.parametrize("lateness", ["0s", "10s"])
 def test_rows_that_release_no_records_are_looked_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lateness: str

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from motiflux._native import Records
 from motiflux.serve.batch import (
@@ -251,6 +253,53 @@ def test_columns_of_updates_have_the_records(given: list[Record]) -> None:
     for at, (name, column) in enumerate(made.attributes.items()):
         assert name in LABELLED.attributes
         assert [exactly(value) for value in column.to_list()] == [exactly(one[7 + at]) for one in given]
+
+
+@given(st.lists(records(), max_size=12), st.integers(1, 40))
+def test_pieces_are_all_records_with_few_characters_each(given: list[Record], most: int) -> None:
+    batch = Batch.of([Numbered(at, "bank", one) for at, one in enumerate(given)], LABELLED)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("motiflux.serve.batch._MOST_CHARACTERS", most)
+        pieces = batch.pieces()
+    assert [one[at] for one in pieces for at in range(len(one))] == [batch[at] for at in range(len(batch))]
+    for piece in pieces:
+        texts = [text for one in piece.records for text in (one[SRC], one[DST], one[LABEL]) if text]
+        assert len(piece) == 1 or len(piece) * max(map(len, texts), default=1) <= most
+
+
+class Measured:
+    """Records that note the bytes of the arrays that they are read as."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self.bytes = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._records, name)
+
+    def values(self, place: int) -> NDArray[Any]:
+        found = self._records.values(place)
+        self.bytes += found.nbytes
+        return found
+
+
+@pytest.mark.parametrize("part", ["src", "dst", "label", "src_label", "dst_label", "note"])
+def test_one_long_text_among_many_takes_little(part: str) -> None:
+    stream = {"labels": "text", "vertex_labels": "text", "attributes": {"note": "text"}}
+    reader = reader_of(stream)
+    long = json.dumps({"src": "a", "dst": "b", part: "x" * 1024}).encode()
+    made = reader.lines(b'{"src": "a", "dst": "b"}\n' * 20_000 + long, str).records
+    assert len(made) == 20_001
+    settings = read_settings({"stream": stream}).stream
+    batch = Batch(made, np.arange(len(made)), ["bank"] * len(made))
+    found = 0
+    for piece in batch.pieces():
+        measured = Measured(piece.records)
+        updates = replace(piece, records=measured).updates(settings)  # type: ignore[arg-type]
+        assert measured.bytes < 20 * 2**20
+        assert updates.attributes is not None
+        found += len(updates)
+    assert found == len(made)
 
 
 class OneByOne(Ordering):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ COLUMN_PARTS = ("src", "dst", "label", "src_label", "dst_label")
 _COLUMNS = {SRC: 0, DST: 1, LABEL: 2, SRC_LABEL: 3, DST_LABEL: 4}
 """Places of these columns."""
 _FIRST_ATTRIBUTE = len(COLUMN_PARTS)
+_MOST_CHARACTERS = 2**22
+"""Of a column of ids or labels, in which each takes as much as the longest: 16 MiB."""
 _KINDS = {None: 0, "integer": 1, "text": 2, "float": 3, "boolean": 4}
 
 
@@ -110,6 +113,13 @@ class Batch:
         """Return some of the records."""
         return Batch(self.records.part(first, end), self.numbers[first:end], self.sources[first:end])
 
+    def pieces(self) -> list[Batch]:
+        """Return the records in parts that one long id or label does not make take much memory."""
+        ends = self.records.ends(_MOST_CHARACTERS)
+        if len(ends) == 1:
+            return [self]
+        return [self.part(first, end) for first, end in pairwise([0, *ends])]
+
     def of_sources(self, names: set[str]) -> Batch:
         """Return the records of some sources."""
         rows = np.array([at for at, source in enumerate(self.sources) if source in names], dtype=np.int64)
@@ -144,20 +154,15 @@ class Batch:
 
 def _values(records: Records, part: int) -> NDArray[Any]:
     """Return ids or labels; an empty text or 0 where they are missing."""
-    return _texts_or_numbers(records.values(_COLUMNS[part]))
-
-
-def _texts_or_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    values = records.values(_COLUMNS[part])
     return values if values.ndim == 1 else values.view(f"U{values.shape[1]}").reshape(-1)
 
 
 def _attribute(records: Records, place: int, kind: str) -> Any:
-    values, present = _texts_or_numbers(records.values(place)), records.present(place).view(bool)
-    if kind == "boolean":
-        values = values.astype(bool)
-    if kind != "text" and present.all():
-        return values
-    return [value if there else None for value, there in zip(values.tolist(), present.tolist(), strict=True)]
+    if kind == "text" or not records.present(place).all():
+        return records.listed(place)
+    values = records.values(place)
+    return values.astype(bool) if kind == "boolean" else values
 
 
 def _vertex_labels(records: Records) -> VertexLabels | None:

@@ -233,7 +233,7 @@ class LiveMonitor:
 
     def _apply(self, records: Batch, arrival: int, outcome: Outcome, seconds: float | None) -> None:
         """Apply records; those that cannot be applied together are divided."""
-        left = [records] if len(records) else []
+        left = records.pieces()[::-1]
         while left:
             part = left.pop()
             delta = self._tried(part, seconds, outcome)
