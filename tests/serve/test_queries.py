@@ -120,6 +120,60 @@ def test_queries_that_are_too_large_are_refused(tmp_path: Path, text: str, messa
         service.add_pattern({"name": "query", "pattern": text})
 
 
+CASES = (
+    "(a)-[x]->(b)-[y]->(c)-[z]->(d) WHERE x.amount > 5 AND y.amount > 5 AND z.amount > 5 "
+    "OR x.amount > 6 AND y.amount > 4 AND z.amount > 3"
+)
+"""A query of 3 patterns by its text, which is matched as 4: no two of these have the same match."""
+
+
+def test_limits_hold_for_the_searches_of_all_queries_together(tmp_path: Path) -> None:
+    given = with_queries(tmp_path, limits={"patterns": 8})
+    given["patterns"] = [{"name": "cases", "pattern": CASES}]
+    with Service(given) as service:
+        service.add_pattern({"name": "paths", "pattern": "(a)-[*1..3]->(b)"})
+        message = r"searches .*at most 1, which are left of 8 \(limits.patterns\), found 2"
+        with pytest.raises(mf.ArgumentError, match=message):
+            service.add_pattern({"name": "more", "pattern": "(x)-[*1..2]->(y)", "backfill": True})
+        service.add_pattern({"name": "one", "pattern": "(x)-->(y)-->(z)"})
+        service.pause_pattern("paths")
+        service.add_pattern({"name": "more", "pattern": "(x)-[*1..2]->(y)"})
+        with pytest.raises(mf.ArgumentError, match=r"at most 1, .* found 3"):
+            service.resume_pattern("paths")
+        service.drop_pattern("more")
+        assert service.resume_pattern("paths").state == "active"
+    given["limits"] = {"patterns": 5}
+    with Service(given) as service:
+        rows = {row.settings.name: (row.state, row.reason) for row in service.patterns()}
+    assert rows["cases"] == rows["one"] == ("active", "")
+    assert rows["paths"][0] == "paused"
+    assert "expected at most 1, " in rows["paths"][1]
+
+
+def test_a_lower_limit_pauses_patterns_of_the_network_first(tmp_path: Path) -> None:
+    given = with_queries(tmp_path, limits={"patterns": 8})
+    given["patterns"] = []
+    with Service(given) as service:
+        service.add_pattern({"name": "paths", "pattern": "(a)-[*1..3]->(b)"})
+    given["patterns"] = [{"name": "cases", "pattern": CASES}]
+    with Service(given):
+        pass
+    given["limits"] = {"patterns": 4}
+    with Service(given) as service:
+        states = {row.settings.name: row.state for row in service.patterns()}
+    assert states == {"paths": "paused", "cases": "active"}
+
+
+def test_a_configuration_that_needs_too_many_searches_is_refused(tmp_path: Path) -> None:
+    given = with_queries(tmp_path, limits={"patterns": 6})
+    given["patterns"] = [
+        {"name": "cases", "pattern": CASES},
+        {"name": "paths", "pattern": "(a)-[*1..3]->(b)"},
+    ]
+    with pytest.raises(mf.ArgumentError, match=r"patterns, paths: .*searches.* at most 2, .* found 3"):
+        Service(given).__enter__()
+
+
 def test_a_limit_holds_for_all_patterns_of_a_query_together(tmp_path: Path) -> None:
     given = service_in(tmp_path)
     given["patterns"] = [{"name": "paths", "pattern": "(a)-[*1..2]->(b)", "limit": 2}]

@@ -23,7 +23,7 @@ from motiflux.serve.batch import ATTRIBUTES, DST, INSERT, LABEL, SRC, TIME, Batc
 from motiflux.serve.log.group import Alert, PatternRow
 from motiflux.serve.settings.parts import MonitorSettings, StreamSettings
 from motiflux.serve.slow import LeftOut
-from motiflux.serve.watched import Bucket, Watched
+from motiflux.serve.watched import Bucket, Watched, parts_of
 from motiflux.stream.checkpoint import Checkpoint
 from motiflux.stream.copies.facets import edge_conditions
 from motiflux.stream.matching.delta import Changes, Delta, PatternDelta
@@ -149,6 +149,21 @@ class LiveMonitor:
             expected = "true for a monitor of patterns with conditions on edges or comparisons"
             raise ArgumentError("attributes", expected, False)
         self.watched.append(Watched(row, wanted, self._matched(wanted), Bucket(row.settings.rate)))
+
+    @property
+    def searches(self) -> int:
+        """The number of patterns that the monitor matches."""
+        return sum(len(one.parts) for one in self.watched)
+
+    def searches_for(self, pattern: str) -> int:
+        """Return how many patterns the monitor would match for a pattern or query.
+
+        Raises
+        ------
+        ArgumentError
+            It cannot match the query.
+        """
+        return len(parts_of(as_query(pattern), self.settings, directed=self._stream.directed))
 
     def _matched(self, wanted: Pattern | Query) -> tuple[Pattern, ...]:
         """Have the monitor match a pattern or query; return the patterns that it matches for it."""

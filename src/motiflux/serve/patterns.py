@@ -72,7 +72,7 @@ class Patterns:
             A pattern of the configuration cannot be watched.
         """
         configured = {one.name: one for one in self._settings.patterns}
-        for row in list(self._rows.values()):
+        for row in sorted(self._rows.values(), key=lambda row: row.origin != CONFIG):
             wanted = configured.get(row.settings.name)
             if wanted is not None and (
                 row.settings != wanted
@@ -100,6 +100,7 @@ class Patterns:
             self._change(row, PAUSED, f"there is no monitor {row.settings.monitor!r} any more", group)
             return
         try:
+            self._check_searches(row.settings)
             self._count_again(row, number, group)
             monitor.add(row)
         except Exception as error:  # noqa: BLE001 - whatever it is, the service begins without the pattern
@@ -136,6 +137,7 @@ class Patterns:
             raise ArgumentError("name", "a name that no other pattern has", settings.name)
         if len(others) >= self._settings.limits.patterns:
             raise ArgumentError("patterns", f"at most {self._settings.limits.patterns}", len(others) + 1)
+        self._check_searches(settings)
         row = PatternRow(self._last + 1, settings, origin, since=number)
         monitor = self._monitors[settings.monitor]
         if settings.backfill and counts:
@@ -149,6 +151,15 @@ class Patterns:
         group.patterns[row.id] = copy.copy(row)
         return row
 
+    def _check_searches(self, settings: PatternSettings) -> None:
+        """Refuse a pattern or query for which there would be more searches than patterns that are allowed."""
+        most = self._settings.limits.patterns
+        left = most - sum(monitor.searches for monitor in self._monitors.values())
+        needed = self._monitors[settings.monitor].searches_for(settings.pattern)
+        if needed > left:
+            expected = f"at most {left}, which are left of {most} (limits.patterns)"
+            raise ArgumentError("searches for the pattern", expected, needed)
+
     def pause(self, row: PatternRow, reason: str, group: Group) -> None:
         """Do not match a pattern until it is resumed."""
         self._unwatch(row)
@@ -160,7 +171,7 @@ class Patterns:
         Raises
         ------
         ArgumentError
-            It is not paused.
+            It is not paused, or there are too many.
         PatternError
             The monitor cannot match it.
         """
@@ -170,6 +181,7 @@ class Patterns:
         monitor = self._monitors.get(row.settings.monitor)
         if monitor is None:
             raise ArgumentError("monitor", "one that is configured", row.settings.monitor)
+        self._check_searches(row.settings)
         monitor.add(row)
         row.base, row.since, row.positive, row.negative = None, number, 0, 0
         self._change(row, ACTIVE, "", group)

@@ -8,9 +8,8 @@ from motiflux.api.drawing import draw_match
 from motiflux.errors import ArgumentError, MotifluxError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, Query, as_query
-from motiflux.pattern.queries.watched import watched_patterns
 from motiflux.serve.settings.parts import MonitorSettings
-from motiflux.types import Semantics
+from motiflux.serve.watched import parts_of
 
 _NEIGHBORS = 12
 
@@ -43,11 +42,8 @@ def pattern_of(
         return wanted
     if monitor is None:
         raise ArgumentError("monitor", "one that is configured", "one that is not any more")
-    by_occurrence = monitor.symmetry == "subgraphs"
-    semantics = Semantics(monitor.semantics)
-    parts = watched_patterns(wanted, directed=directed, by_occurrence=by_occurrence, semantics=semantics)
     part: int = alert["part"]
-    return parts[part]
+    return parts_of(wanted, monitor, directed=directed)[part]
 
 
 def match_picture(pattern: Pattern, alert: dict[str, Any], *, directed: bool) -> str:

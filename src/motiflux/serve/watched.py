@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from motiflux.pattern import Pattern, Query
+from motiflux.pattern.queries.watched import watched_patterns
 from motiflux.serve.log.group import PatternRow
+from motiflux.serve.settings.parts import MonitorSettings
+from motiflux.types import Semantics
+
+
+def parts_of(wanted: Pattern | Query, settings: MonitorSettings, *, directed: bool) -> Sequence[Pattern]:
+    """Return the patterns that a monitor matches for a pattern or query.
+
+    Raises
+    ------
+    ArgumentError
+        It cannot match the query.
+    """
+    if isinstance(wanted, Pattern):
+        return [wanted]
+    return watched_patterns(
+        wanted,
+        directed=directed,
+        by_occurrence=settings.symmetry == "subgraphs",
+        semantics=Semantics(settings.semantics),
+    )
 
 
 class Bucket:

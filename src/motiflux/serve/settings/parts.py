@@ -163,7 +163,8 @@ class Limits:
         Records that wait for the engine, and bytes of what they were read from; sources wait where there are
         more.
     patterns, pattern_vertices, pattern_bytes
-        Number of patterns; vertices of one and bytes of its text.
+        Number of patterns, and of searches for those that are matched: one for a pattern, several for a
+        query; vertices of one and bytes of its text.
     update_seconds
         What one update may take before a pattern is paused.
     backfill_seconds
