@@ -86,8 +86,9 @@ class PyFeedQueue {
     return queue_.wait_for_room(size, end);
   }
 
-  // (first, updates, delta) or (first, updates, found, seconds, slots); None: none within the time.
-  nb::object take(double seconds) {
+  // Appends (first, updates, delta) or (first, updates, found, seconds, slots); false: none within the time.
+  // Python raises what a signal demands when this returns, and would lose a result: the list stays.
+  bool take(double seconds, nb::list given) {
     const Clock::time_point end = Clock::now() + duration_of(seconds);
     FeedAnswers taken;
     {
@@ -95,14 +96,22 @@ class PyFeedQueue {
       taken = queue_.take(end);
     }
     const FeedParts spent = queue_.take_spent();
-    if (taken.empty()) return nb::none();
+    if (taken.empty()) return false;
     FeedAnswer& answer = taken.front();
-    if (!answer.native) return nb::make_tuple(answer.first, answer.updates, answer.delta);
+    if (!answer.native) {
+      given.append(answer.made);
+      return true;
+    }
     FeedAnswer::Native& native = *answer.native;
     PyFound found(std::move(native.found), std::move(native.applied), native.in_batches);
     found.self_loops = native.self_loops;
-    return nb::make_tuple(answer.first, answer.updates, nb::cast(std::move(found)), native.seconds,
-                          native.slots);
+    given.append(nb::make_tuple(answer.first, answer.updates, nb::cast(std::move(found)), native.seconds,
+                                native.slots));
+    return true;
+  }
+  void give_back(nb::tuple taken) {
+    FeedAnswers answers = made(std::move(taken));
+    queue_.give_back(answers);
   }
   bool has_no_more() { return queue_.has_no_more(); }
   bool wait_until_answered(double seconds) {
@@ -111,12 +120,13 @@ class PyFeedQueue {
     return queue_.wait_until_answered(end);
   }
 
-  bool pause(double seconds) {
+  bool pause(std::uint64_t owner, double seconds) {
     const Clock::time_point end = Clock::now() + duration_of(seconds);
     const FreeGil free_gil;
-    return queue_.pause(end);
+    return queue_.pause(owner, end);
   }
-  void resume() { queue_.resume(); }
+  void resume(std::uint64_t owner) { queue_.resume(owner); }
+  bool is_paused_by(std::uint64_t owner) { return queue_.is_paused_by(owner); }
   void close(bool gives_up) { queue_.close(gives_up); }
 
   int wait_for_work(double seconds) {
@@ -163,10 +173,7 @@ class PyFeedQueue {
     queue_.put_back(back);
   }
   void answer(std::uint64_t first, std::uint64_t updates, nb::object delta) {
-    FeedAnswers answers(1);
-    answers.front().first = first;
-    answers.front().updates = updates;
-    answers.front().delta = std::move(delta);
+    FeedAnswers answers = made(nb::make_tuple(first, updates, std::move(delta)));
     FeedParts none;
     queue_.answer(answers, none);
   }
@@ -177,6 +184,15 @@ class PyFeedQueue {
   bool is_closed() { return queue_.is_closed(); }
 
  private:
+  // The answer that is given as this tuple.
+  static FeedAnswers made(nb::tuple given) {
+    FeedAnswers answers(1);
+    answers.front().first = nb::cast<std::uint64_t>(given[0]);
+    answers.front().updates = nb::cast<std::uint64_t>(given[1]);
+    answers.front().made = std::move(given);
+    return answers;
+  }
+
   FeedQueue queue_;
   FeedParts taken_;
 };
@@ -190,12 +206,16 @@ void bind_feed_queue(nb::module_& module) {
            "Take parts (updates, size, inserts, sources, targets, labels); return the position of the first "
            "update, -1 if there is no room, -2 if it is closed.")
       .def("wait_for_room", &PyFeedQueue::wait_for_room, "size"_a, "seconds"_a)
-      .def("take", &PyFeedQueue::take, "seconds"_a,
-           "Return the next answer, (first, updates, delta) or (first, updates, found, seconds, slots).")
+      .def("take", &PyFeedQueue::take, "seconds"_a, "given"_a,
+           "Append the next answer, (first, updates, delta) or (first, updates, found, seconds, slots); "
+           "return "
+           "whether there is one.")
+      .def("give_back", &PyFeedQueue::give_back, "taken"_a)
       .def_prop_ro("has_no_more", &PyFeedQueue::has_no_more)
       .def("wait_until_answered", &PyFeedQueue::wait_until_answered, "seconds"_a)
-      .def("pause", &PyFeedQueue::pause, "seconds"_a)
-      .def("resume", &PyFeedQueue::resume)
+      .def("pause", &PyFeedQueue::pause, "owner"_a, "seconds"_a)
+      .def("resume", &PyFeedQueue::resume, "owner"_a)
+      .def("is_paused_by", &PyFeedQueue::is_paused_by, "owner"_a)
       .def("close", &PyFeedQueue::close, "gives_up"_a)
       .def("wait_for_work", &PyFeedQueue::wait_for_work, "seconds"_a,
            "Wait for updates: 0 if there are some, 1 if it is time to rest, 2 if none will come.")

@@ -52,7 +52,7 @@ struct FeedAnswer {
     std::uint64_t slots;  // what Python knows its patterns by
   };
   std::uint64_t first = 0, updates = 0;
-  nanobind::object delta;  // of Python, else:
+  nanobind::object made;  // what Python gets, if it was made there, else:
   std::optional<Native> native;
 };
 using FeedAnswers = std::list<FeedAnswer>;
@@ -111,6 +111,18 @@ class FeedQueue {
     has_room_.notify_all();
     return taken;
   }
+  // Has an answer that was taken be the next one again, among those after it.
+  void give_back(FeedAnswers& answer) {
+    {
+      const std::lock_guard lock(mutex_);
+      const FeedAnswer& given = answer.front();
+      taken_ -= given.updates;
+      const auto is_later = [&](const FeedAnswer& other) { return other.first > given.first; };
+      answers_.splice(std::find_if(answers_.begin(), answers_.end(), is_later), answer);
+      answers_seen_.fetch_add(1, std::memory_order_release);
+    }
+    has_answers_.notify_one();
+  }
   bool has_no_more() {
     const std::lock_guard lock(mutex_);
     return answers_.empty() && is_over();
@@ -124,27 +136,35 @@ class FeedQueue {
 
   // Pauses
 
-  // Waits until nothing is applied, and has nothing be applied until resume(); false after the time.
-  bool pause(Clock::time_point end) {
+  // Waits until nothing is applied, and has nothing be applied until resume() of the same owner, which is not
+  // 0; false after the time.
+  bool pause(std::uint64_t owner, Clock::time_point end) {
     std::unique_lock lock(mutex_);
     ++pauses_;
     wake_worker();
     has_work_.notify_all();
-    const bool holds = is_still_.wait_until(lock, end, [&] { return !applying_ && !paused_; });
+    const bool holds = is_still_.wait_until(lock, end, [&] { return !applying_ && owner_ == 0; });
     --pauses_;
-    if (holds) paused_ = true;
+    if (holds) owner_ = owner;
     lock.unlock();
     if (!holds) has_work_.notify_all();
     return holds;
   }
-  void resume() {
+  // Ends a pause of this owner, if there is one.
+  void resume(std::uint64_t owner) {
     {
       const std::lock_guard lock(mutex_);
-      paused_ = false;
+      if (owner_ != owner) return;
+      owner_ = 0;
       wake_worker();
     }
     is_still_.notify_all();
     has_work_.notify_all();
+  }
+
+  bool is_paused_by(std::uint64_t owner) {
+    const std::lock_guard lock(mutex_);
+    return owner_ == owner;
   }
 
   // Has no more be written. `gives_up`: what waits is not applied.
@@ -265,7 +285,7 @@ class FeedQueue {
 
   // With the lock.
   bool must_end() const { return gives_up_ || (closed_ && parts_.empty()); }
-  bool may_apply() const { return !paused_ && pauses_ == 0; }
+  bool may_apply() const { return owner_ == 0 && pauses_ == 0; }
   bool is_over() const { return ended_ || (closed_ && answered_ == written_); }
   void wake_worker() { work_seen_.fetch_add(1, std::memory_order_release); }
   void notify_all() {
@@ -297,8 +317,9 @@ class FeedQueue {
   FeedParts parts_, spent_;
   FeedAnswers answers_;
   std::uint64_t written_ = 0, answered_ = 0, taken_ = 0;
-  std::size_t pauses_ = 0;  // threads that wait for one
-  bool closed_ = false, gives_up_ = false, ended_ = false, applying_ = false, paused_ = false;
+  std::size_t pauses_ = 0;   // threads that wait for one
+  std::uint64_t owner_ = 0;  // of the pause; 0: none
+  bool closed_ = false, gives_up_ = false, ended_ = false, applying_ = false;
   std::atomic<std::uint64_t> work_seen_{0}, answers_seen_{0};
 };
 

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 FOR_GOOD = 3600.0
@@ -14,8 +14,12 @@ FOR_GOOD = 3600.0
 
 
 @contextmanager
-def ctrl_c_in_native_code(number: signal.Signals = signal.SIGINT) -> Iterator[None]:
+def ctrl_c_in_native_code(
+    number: signal.Signals = signal.SIGINT, then: Callable[[], object] = lambda: None
+) -> Iterator[None]:
     """Press Ctrl-C once this thread lets others run, which in the ``with`` block only native code does.
+
+    The thread that presses calls `then` afterwards.
 
     No clock decides when: the thread that presses waits for the interpreter, which this one is not asked for.
     """
@@ -24,6 +28,7 @@ def ctrl_c_in_native_code(number: signal.Signals = signal.SIGINT) -> Iterator[No
     def press() -> None:
         go.wait()
         os.kill(os.getpid(), number)
+        then()
 
     presser = threading.Thread(target=press)
     presser.start()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.stream import Answer, Feed
+from tests.interrupts import ctrl_c_in_native_code
 from tests.stream_engines import PLACEMENT, PlainEngine, registered
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
@@ -326,3 +329,76 @@ class TestMonitor:
         with pytest.raises(mf.ArgumentError, match=next(iter(given))):
             monitor.feed(**given)
         assert monitor.apply([("+", 0, 3)])[0].positive == 2
+
+
+@contextmanager
+def paused_elsewhere(feed: Feed) -> Iterator[threading.Event]:
+    """Have another thread pause the feed until the event is set, or the block ends."""
+    is_paused, go = threading.Event(), threading.Event()
+
+    def pause() -> None:
+        with feed.paused():
+            is_paused.set()
+            go.wait(60)
+
+    thread = threading.Thread(target=pause)
+    thread.start()
+    try:
+        assert is_paused.wait(60)
+        yield go
+    finally:
+        go.set()
+        thread.join()
+
+
+class TestCtrlC:
+    """Ctrl-C in a call of a feed loses neither answers nor pauses."""
+
+    @pytest.mark.parametrize("ids", [(0, 1), ("a", "b")], ids=["natively", "in Python"])
+    def test_an_answer_that_comes_meanwhile_can_still_be_taken(self, ids: tuple[Any, Any]) -> None:
+        monitor = mf.Monitor(mf.Graph.from_edges([ids]), PAIR)
+        answers: list[Answer] = []
+        with monitor.feed() as feed:
+            for number in range(20):
+                row = ("-" if number % 2 == 0 else "+", *ids)
+                with (
+                    pytest.raises(KeyboardInterrupt),
+                    ctrl_c_in_native_code(then=lambda row=row: feed.write([row])),  # type: ignore[misc]
+                ):
+                    feed.take(60)
+                answers += taken(feed, 1)
+        assert [answer.first for answer in answers] == list(range(20))
+        assert [answer.delta[0].net for answer in answers] == [-2, 2] * 10
+
+    def test_answers_are_in_order_after_an_error_of_taking_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with mf.Monitor(graph(), PAIR).feed(most=1) as feed:
+            feed.write([("-", 0, 1), ("-", 1, 2)])
+            assert feed.finish(60)
+            with monkeypatch.context() as patched:
+                patched.setattr(feed, "_native_delta", lambda *_: signal.raise_signal(signal.SIGINT))
+                with pytest.raises(KeyboardInterrupt):
+                    feed.take(60)
+            assert [answer.first for answer in taken(feed, 2)] == [0, 1]
+
+    def test_a_pause_that_begins_meanwhile_ends(self) -> None:
+        with mf.Monitor(graph(), PAIR).feed() as feed:
+            for number in range(20):
+                with (
+                    paused_elsewhere(feed) as go,
+                    pytest.raises(KeyboardInterrupt),
+                    ctrl_c_in_native_code(then=go.set),
+                    feed.paused(),
+                ):
+                    pass
+                feed.write([("-" if number % 2 == 0 else "+", 0, 1)])
+                assert feed.finish(60)
+
+    def test_the_pause_of_another_thread_goes_on(self) -> None:
+        with mf.Monitor(graph(), PAIR).feed() as feed:
+            with paused_elsewhere(feed):
+                with pytest.raises(KeyboardInterrupt), ctrl_c_in_native_code(), feed.paused():
+                    pass
+                feed.write([("-", 0, 1)])
+                assert not feed.finish(0.1)
+                assert feed.answered == 0
+            assert feed.finish(60)

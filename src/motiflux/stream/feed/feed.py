@@ -82,7 +82,6 @@ class Feed:
         self._slots: list[Slots] = []  # the patterns of native calls, whose answers name them by position
         self._error: BaseException | None = None
         self._is_held = False
-        self._paused_by: int | None = None
         self.unapplied: list[Updates] = []
         """Updates that were written and not applied when the feed ended, as they were written.
 
@@ -206,22 +205,28 @@ class Feed:
             The error that ended the feed, once the answers before it were taken.
         """
         end = _end(timeout)
-        while (taken := self._queue.take(_left(end))) is None:
-            if self._queue.has_no_more:
-                if self._error is not None:
-                    raise self._error
-                return None
-            if _left(end) <= 0:
-                return None
-        first, updates, found, *rest = taken
-        return Answer(first, updates, self._native_delta(found, *rest) if rest else found)
+        given: list[tuple[Any, ...]] = []
+        try:
+            while not self._queue.take(_left(end), given):
+                if self._queue.has_no_more:
+                    if self._error is not None:
+                        raise self._error
+                    return None
+                if _left(end) <= 0:
+                    return None
+            first, updates, found, *rest = given[0]
+            return Answer(first, updates, self._native_delta(found, *rest) if rest else found)
+        except BaseException:  # Ctrl-C, say: the answer can still be taken
+            if given:
+                self._queue.give_back(given[0])
+            raise
 
     def _native_delta(self, found: _native.Found, seconds: float, slots: int) -> Delta:
         return self._monitor._delta_of_turn(found, seconds, self._slots[slots], self._write_put_off)
 
     def _write_put_off(self) -> None:
         """Have the monitor write what was put off, between two calls."""
-        if self._paused_by == threading.get_ident():
+        if self._is_paused_here():
             self._monitor._write_put_off()
         else:
             with self.paused() as monitor:
@@ -239,15 +244,14 @@ class Feed:
             The monitor of the feed. Calls of it are refused outside.
         """
         self._check_not_paused()
-        while not self._queue.pause(_SECONDS_BETWEEN_LOOKS):
-            pass
-        try:
-            self._paused_by = threading.get_ident()
+        owner = threading.get_ident()
+        try:  # Ctrl-C may come when the pause has begun, and before the call of it has returned
+            while not self._queue.pause(owner, _SECONDS_BETWEEN_LOOKS):
+                pass
             self._hold(on=False)  # what is done meanwhile may need the device
             yield self._monitor
         finally:
-            self._paused_by = None
-            self._queue.resume()
+            self._queue.resume(owner)
 
     def finish(self, timeout: float | None = None) -> bool:
         """Wait until all updates that were written are answered; return whether they are.
@@ -285,6 +289,7 @@ class Feed:
         ArgumentError
             This thread has paused the feed.
         """
+        self._check_not_paused()
         self._close(None, finish=finish)
 
     def _close(self, seconds: float | None, *, finish: bool) -> None:
@@ -292,7 +297,6 @@ class Feed:
         if os.getpid() != self._process:
             return  # the thread is that of the parent, in which it goes on
         end = _end(seconds)
-        self._check_not_paused()
         self._queue.close(not finish)
         while self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(_SECONDS_BETWEEN_LOOKS)
@@ -302,20 +306,22 @@ class Feed:
         atexit.unregister(self._give_up)
 
     def _give_up(self) -> None:
-        self._paused_by = None
         self._close(_SECONDS_AT_EXIT, finish=False)
 
     def _check_not_paused(self) -> None:
         """Refuse what would wait for the end of a pause that its own thread makes."""
-        if self._paused_by == threading.get_ident():
+        if self._is_paused_here():
             raise ArgumentError(
                 "feed", "a call after the pause", "one that waits, in the thread that paused it"
             )
 
     def admits_thread(self) -> bool:
         """Whether the calling thread may call the monitor now."""
-        own = threading.get_ident()
-        return own == self._thread.ident or own == self._paused_by
+        return threading.get_ident() == self._thread.ident or self._is_paused_here()
+
+    def _is_paused_here(self) -> bool:
+        """Whether the calling thread has paused the feed."""
+        return self._queue.is_paused_by(threading.get_ident())
 
     def _work(self) -> None:
         """Apply updates until the feed is closed; in a thread of its own."""
