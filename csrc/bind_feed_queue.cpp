@@ -129,6 +129,8 @@ class PyFeedQueue {
   bool is_paused_by(std::uint64_t owner) { return queue_.is_paused_by(owner); }
   void close(bool gives_up) { queue_.close(gives_up); }
 
+  void stop() { queue_.stop(); }
+
   int wait_for_work(double seconds) {
     const Clock::time_point end = Clock::now() + duration_of(seconds);
     const FreeGil free_gil;
@@ -217,6 +219,7 @@ void bind_feed_queue(nb::module_& module) {
       .def("resume", &PyFeedQueue::resume, "owner"_a)
       .def("is_paused_by", &PyFeedQueue::is_paused_by, "owner"_a)
       .def("close", &PyFeedQueue::close, "gives_up"_a)
+      .def("stop", &PyFeedQueue::stop, "Have a turn that runs end soon: its call is undone.")
       .def("wait_for_work", &PyFeedQueue::wait_for_work, "seconds"_a,
            "Wait for updates: 0 if there are some, 1 if it is time to rest, 2 if none will come.")
       .def(

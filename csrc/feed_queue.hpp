@@ -179,6 +179,9 @@ class FeedQueue {
     has_work_.notify_all();
     notify_all();
   }
+  // Has the call that runs be undone, and nothing be applied any more. At any time, from any thread.
+  void stop() { stopped_ = true; }
+  bool is_stopped() const { return stopped_; }
   bool is_closed() {
     const std::lock_guard lock(mutex_);
     return closed_;
@@ -217,12 +220,12 @@ class FeedQueue {
     return !must_end() && may_apply();
   }
   // Takes the first part out, and those after it that are `alike`, up to so many updates; none if the first
-  // one has to be plain and is not.
+  // one has to be plain and is not, or after stop().
   FeedParts take_parts(std::uint64_t most, bool plain, bool alike) {
     FeedParts taken;
     const std::lock_guard lock(mutex_);
     std::uint64_t size = 0;
-    while (!parts_.empty()) {
+    while (!stopped_ && !parts_.empty()) {
       const FeedPart& next = parts_.front();
       if (plain && !next.is_plain()) break;
       if (!taken.empty() && (size + next.size > most || (alike && !next.is_like(taken.front())))) break;
@@ -284,7 +287,7 @@ class FeedQueue {
   static constexpr std::chrono::milliseconds kLook{50};
 
   // With the lock.
-  bool must_end() const { return gives_up_ || (closed_ && parts_.empty()); }
+  bool must_end() const { return stopped_ || gives_up_ || (closed_ && parts_.empty()); }
   bool may_apply() const { return owner_ == 0 && pauses_ == 0; }
   bool is_over() const { return ended_ || (closed_ && answered_ == written_); }
   void wake_worker() { work_seen_.fetch_add(1, std::memory_order_release); }
@@ -320,6 +323,7 @@ class FeedQueue {
   std::size_t pauses_ = 0;   // threads that wait for one
   std::uint64_t owner_ = 0;  // of the pause; 0: none
   bool closed_ = false, gives_up_ = false, ended_ = false, applying_ = false;
+  std::atomic<bool> stopped_{false};
   std::atomic<std::uint64_t> work_seen_{0}, answers_seen_{0};
 };
 

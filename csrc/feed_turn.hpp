@@ -84,10 +84,14 @@ class FeedTurn {
     bool same(std::size_t row, const Column& other) const { return values[row] == other.values[row]; }
   };
 
-  // Nobody stops a call of a feed.
-  class GoesOn : public dynamic::Watch {
+  // Only the end of the process stops a call of a feed.
+  class UntilStopped : public dynamic::Watch {
    public:
-    bool keep_going() override { return true; }
+    explicit UntilStopped(const FeedQueue& queue) : queue_(queue) {}
+    bool keep_going() override { return !queue_.is_stopped(); }
+
+   private:
+    const FeedQueue& queue_;
   };
 
   void gather(const FeedParts& parts) {
@@ -152,7 +156,7 @@ class FeedTurn {
       if (is_numbered) {
         dynamic::How how = terms_.how;
         how.origins = native.applied.origins;
-        GoesOn watch;
+        UntilStopped watch(queue_);
         const std::function<void()> full = [] {};
         monitor_.apply(native.applied.updates, how, native.found, watch, SIZE_MAX, full);
         return std::nullopt;

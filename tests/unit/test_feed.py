@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -363,7 +366,7 @@ class TestCtrlC:
                 row = ("-" if number % 2 == 0 else "+", *ids)
                 with (
                     pytest.raises(KeyboardInterrupt),
-                    ctrl_c_in_native_code(then=lambda row=row: feed.write([row])),  # type: ignore[misc]
+                    ctrl_c_in_native_code(then=partial(feed.write, [row])),
                 ):
                     feed.take(60)
                 answers += taken(feed, 1)
@@ -402,3 +405,32 @@ class TestCtrlC:
                 assert not feed.finish(0.1)
                 assert feed.answered == 0
             assert feed.finish(60)
+
+
+ENDLESS = """
+import atexit
+# Called last, after all that ends native work.
+atexit.register(lambda: (feed._thread.join(10), print("goes on:", feed._thread.is_alive())))
+
+import time
+import motiflux as mf
+from motiflux.stream.feed import feed as module
+
+module._SECONDS_AT_EXIT = 0.1
+name = {name}
+edges = [(name(source), name(target)) for source in range(200) for target in range(source)]
+pattern = ", ".join(f"(v{{one}})--(v{{(one + step) % 9}})" for one in range(9) for step in (1, 2))
+monitor = mf.Monitor(mf.Graph.from_edges(edges), pattern, threads=1, matches=False)
+feed = monitor.feed()
+feed.write([("-", *edges[0])])
+time.sleep(0.3)
+print("answered:", feed.answered)
+"""
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("name", ["int", "str"], ids=["natively", "in Python"])
+def test_a_call_without_end_ends_with_the_process(name: str) -> None:
+    code = ENDLESS.format(name=name)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "answered: 0\ngoes on: False\n", "")

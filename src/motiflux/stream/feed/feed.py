@@ -33,6 +33,8 @@ _SECONDS_OF_LOOKING = 1e-4
 """Who waits looks for so long before it sleeps: waking up may take longer than an update."""
 _SECONDS_AT_EXIT = 5.0
 """At the end of the process, the call that runs has so long to end; then native work is stopped."""
+_SECONDS_TO_STOP = 1.0
+"""Native work has so long to stop."""
 _SECONDS_BETWEEN_LOOKS = 0.05
 """A wait without end looks up so often: a signal to the main thread is seen then on every system."""
 _NO_ROOM, _CLOSED = -1, -2
@@ -307,6 +309,9 @@ class Feed:
 
     def _give_up(self) -> None:
         self._close(_SECONDS_AT_EXIT, finish=False)
+        if self._thread.is_alive():
+            self._queue.stop()
+            self._close(_SECONDS_TO_STOP, finish=False)
 
     def _check_not_paused(self) -> None:
         """Refuse what would wait for the end of a pause that its own thread makes."""
