@@ -355,7 +355,7 @@ class TestFrontiers:
         expected = mf.count(graph, pattern, device="cpu", symmetry="subgraphs")
         assert 4 * pattern.num_vertices * expected > nbytes
         tuning = private_tuning({"tail": "off", **switches})
-        with room(device, nbytes, switches) as options:
+        with room(device, nbytes, switches, pattern.num_edges) as options:
             found = mf.count(graph, pattern, symmetry="subgraphs", tuning=tuning, **options)
         assert (found, found.complete, found.engine) == (expected, True, "pvm")
 

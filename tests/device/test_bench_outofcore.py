@@ -28,7 +28,8 @@ def suite(device: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.setattr(found, "QUERIES", {name: found.QUERIES[name] for name in ("Q1", "Q5", "Q6")})
     monkeypatch.setattr(found, "LARGE", 9)
     monkeypatch.setattr(found.judged, "TRUTH_SECONDS", 0.05)
-    monkeypatch.setenv("MOTIFLUX_DEVICES", "tests.simt.register:register")
+    if device == "emulated":
+        monkeypatch.setenv("MOTIFLUX_DEVICES", "tests.simt.register:register")
     for drawn in (found.worlds.skewed, found.worlds.lattice):
         drawn.cache_clear()
     yield found
