@@ -27,16 +27,16 @@ struct WedgeTest {
 
 struct WedgeNarrowing {
   int variable = 0;
-  std::vector<WedgeTest> tests;
+  std::vector<WedgeTest> tests{};
 };
 
 struct WedgeStep {
   int variable = 0;
-  int center = 0;                     // the level that is matched before
-  int other = 0;                      // the one that the edge leads to
-  bool closes = false;                // both are matched before
-  std::vector<WedgeTest> tests;       // by edges below that are matched before
-  std::vector<WedgeNarrowing> above;  // edges matched before that are narrowed by this one, upwards
+  int center = 0;                       // the level that is matched before
+  int other = 0;                        // the one that the edge leads to
+  bool closes = false;                  // both are matched before
+  std::vector<WedgeTest> tests{};       // by edges below that are matched before
+  std::vector<WedgeNarrowing> above{};  // edges matched before that are narrowed by this one, upwards
 };
 
 struct WedgeSteps {

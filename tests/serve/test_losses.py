@@ -6,11 +6,12 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
 from motiflux.serve.service import Service
+from motiflux.serve.sources import files
 from motiflux.serve.status import pulse, troubles
 from tests.serve.brokers import nats_server, needs_nats
 from tests.serve.test_brokers import mock_kafka, with_nats
@@ -113,6 +114,27 @@ def test_a_file_that_is_overwritten_while_it_is_read_is_read_from_its_beginning(
         gaps, lost, reason = told(service)
         assert (gaps, lost) == (1, 0)
         assert "found other bytes at its beginning" in reason
+
+
+def test_a_file_that_is_overwritten_between_a_look_and_a_read_is_not_read_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, file = configuration(tmp_path), tmp_path / "in.jsonl"
+    file.write_bytes(edges(RING[:1]))
+    looked, changes = files.FileSource._change_of, iter([True])
+
+    def overwritten(source: files.FileSource, of: BinaryIO) -> str | None:
+        found = looked(source, of)
+        if source.position["offset"] and next(changes, False):
+            with file.open("r+b") as again:
+                again.write(edges([("p", "q"), ("q", "r"), ("r", "p")]))
+        return found
+
+    monkeypatch.setattr(files.FileSource, "_change_of", overwritten)
+    with Service(given) as service:
+        took(service, 4)
+        assert service.patterns()[0].positive == 1
+        assert told(service)[:2] == (1, 0)
 
 
 @pytest.mark.parametrize("unread", [b"", b'{"src": "c", "dst"'])

@@ -99,11 +99,11 @@ def test_a_query_is_added_by_a_request_and_its_alerts_have_pictures(tmp_path: Pa
             service,
             "POST",
             "/patterns",
-            json.dumps({"name": "apart", "pattern": "(a)-->(b), (c)-->(d)-[*1..2]->(e)"}).encode(),
+            json.dumps({"name": "busy", "pattern": "(a)-[*1..2]->(b) WHERE degree(a) > 3"}).encode(),
             Content_Type="application/json",
         )
         assert code == 400
-        assert "connected" in answer["error"]
+        assert "no conditions on degrees" in answer["error"]
         assert service.drop_pattern("paths").state == "dropped"
 
 

@@ -220,14 +220,14 @@ def test_ids_that_a_pattern_awaited_are_not_awaited_once_their_vertices_are_fina
 
     output = tmp_path / "o.csv"
     with world.watching() as monitor, all_read_before() as prepared:
-        assert set(monitor._numbering.awaited) == {"n0", "n1", "n2"}
+        assert {one.name for one in monitor._numbering.awaited} == {"n0", "n1", "n2"}
         if failing is not None:
             with monkeypatch.context() as patch:
                 patch.setattr(FileSink, "flush", fails)
                 with pytest.raises(OutputError):
                     monitor.run(source, output, batch_size=SIZE)
             missing = [name for name in ("n0", "n1", "n2") if monitor._numbering.vertex_of(name) is None]
-            assert set(monitor._numbering.awaited) >= set(missing)
+            assert {one.name for one in monitor._numbering.awaited} >= set(missing)
             world.check_and_go_on(monitor, source, output)
         else:
             monitor.run(source, output, batch_size=SIZE)

@@ -51,7 +51,7 @@ def test_planner_and_engine_pool_at_the_same_levels(text: str) -> None:
     pattern, plans = plans_of(text)
     native = _native.Monitor(False, False)
     writer = PlanWriter(native, pattern, bind(pattern, GRAPH), injective=True)
-    writer.find_vertices(lambda _: None)
+    writer.find_vertices(lambda _: None, lambda _: np.ones(native.num_vertices + 1, bool))
     native.add_pattern(0, [writer.write(plan) for plan in plans], False)
     for number, plan in enumerate(plans):
         *_, steps, tail = native.plan(number)

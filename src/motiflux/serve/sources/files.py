@@ -48,7 +48,9 @@ class FileSource(Source):
                 return False
             if self._is_replaced(file):
                 return self._read_on(file, once=True) and self.put(Taken(), _nothing_read())
-            self.is_idle, seen = True, max(seen, os.fstat(file.fileno()).st_size)
+            self.is_idle, size = True, os.fstat(file.fileno()).st_size
+            if self._change_of(file) is None:
+                seen = max(seen, size)
             self.ends.wait(poll)
             if self.ends.is_set():
                 return False
@@ -131,10 +133,16 @@ class FileSource(Source):
         return None
 
     def _read_on(self, file: BinaryIO, *, once: bool = False) -> bool:
-        """Read all whole lines that are there; return False if the source is to end."""
+        """Read all whole lines that are there; return False if the source is to end.
+
+        Bytes that were read once the file was cut off or overwritten are left to the next look.
+        """
         rest = b""
         while data := file.read(_PIECE):
             self.is_idle = False
+            if not once and self._change_of(file) is not None:  # since the last look: of another text
+                file.seek(self.position["offset"])
+                return not self.ends.is_set()
             data = rest + data
             end = data.rfind(b"\n") + 1
             rest = data[end:]
