@@ -11,6 +11,7 @@ from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.engine import DfsEngine
 from motiflux.gpu.group import DeviceGroup
 from motiflux.gpu.outofcore.search import OutOfCoreSearch
+from motiflux.gpu.pvm import comparison
 from motiflux.gpu.pvm.comparison import Comparison
 from motiflux.gpu.pvm.engine import PvmEngine
 from motiflux.gpu.storage.device_csr import DeviceRows, resident
@@ -149,6 +150,8 @@ class FittingEngine(DfsEngine):
         seconds: float,
     ) -> None:
         """Note a count by ``dfs``: if it searched, phases may count the query faster."""
+        if seconds < comparison.LEAST_SECONDS:  # a short call has no time for names and look-ups
+            return
         asked = physical.plan.asked
         if asked is None or not physical.stages or physical.stages[0].family is not Family.SEARCH:
             return

@@ -26,7 +26,7 @@ from motiflux.units import seconds_text
 _POOL, _MOST = "dfs or phases", 64
 """Name of the pool in the graph's memo, and its maximum number of queries."""
 LEAST_SECONDS = 1e-3
-"""A query that takes less is not tried: little can be gained."""
+"""A count that takes less is not noted: little can be gained."""
 _CALLS, _RUNS = 2, 3
 """The call in which a query is tried at the earliest, and how often phases count it then."""
 _START, _EACH = 0.3e-3, 40e-12
@@ -120,7 +120,7 @@ class Comparison:
         self, graph: Graph, request: Request, deadline: Deadline, found: Outcome, seconds: float
     ) -> bool:
         """Whether phases may gain something, and a try takes no more than the query took so far."""
-        if self.calls < _CALLS or seconds < LEAST_SECONDS or request.limit is not None:
+        if self.calls < _CALLS or request.limit is not None:
             return False
         tables = _tables_seconds(graph)
         if _START + _EACH * found.value > seconds or tables > self.spent:
