@@ -20,12 +20,12 @@ _POSITION_BYTES = 8
 
 @contextmanager
 def room(
-    device: str, nbytes: int, switches: Mapping[str, str] = MappingProxyType({}), edges: int = 0
+    device: str, nbytes: int, switches: Mapping[str, str] = MappingProxyType({}), steps: int = 0
 ) -> Iterator[dict[str, Any]]:
     """Yield options of a search that may take so many bytes beside what others hold.
 
     A device of many warps may take more: for the work that a launch leaves, the places of its parts in two
-    passes, and the positions of warps for each of the edges of the pattern.
+    passes, and the positions of warps for each set or test of a phase.
     """
     gc.collect()
     gpu = open_device(device)
@@ -36,5 +36,5 @@ def room(
     if switches.get("pvm_writes") == "two_pass":
         of_warps += PLACE_BYTES * of_warps // ITEMS.itemsize
     if switches.get("pvm_distribution") == "round_robin":
-        of_warps += _POSITION_BYTES * edges * (warps - FEW_WARPS)
+        of_warps += _POSITION_BYTES * steps * (warps - FEW_WARPS)
     yield {"device": device, "engine": "pvm", "gpu_memory": gpu.used_memory() + nbytes + of_warps}

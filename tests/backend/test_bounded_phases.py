@@ -162,8 +162,7 @@ def test_switches_find_the_same_in_tiles(
         seen.phases.clear()
         graph.forget()
         signatures = 64 * graph.num_vertices if switches.get("pvm_filter") else 0
-        edges = mf.Pattern.parse(SHAPES[name]).num_edges
-        with room(device, whole // 2 + OTHERS + signatures, switches, edges) as options:
+        with room(device, whole // 2 + OTHERS + signatures, switches, steps=3) as options:
             counted = mf.count(graph, SHAPES[name], tuning=tuning, **options)
             rows = mf.match(graph, SHAPES[name], tuning=tuning, **options).to_numpy()
         assert (counted, counted.complete, counted.engine) == (expected, True, "pvm")
