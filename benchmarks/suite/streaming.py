@@ -142,7 +142,18 @@ class Way:
         made._hold_engine(on=True)  # as a feed does
         made.apply(warming)  # kernels are compiled, and memory is there
         made.apply(load.undone(warming))
+        if self.engine == "streaming":
+            self.wait_for_kernel(made)
         return made
+
+    @staticmethod
+    def wait_for_kernel(made: mf.Monitor) -> None:
+        """Have the kernel at full speed run: the first call had one that takes less time to compile."""
+        engine: Any = made._engine
+        while not engine.is_ready():
+            engine.stream.park()
+            engine.stream.start()
+            time.sleep(0.1)
 
 
 def _adaptive(monitor: mf.Monitor, updates: mf.Updates, arrive: Any) -> Any:

@@ -13,6 +13,8 @@ import motiflux as mf
 from motiflux.codegen.streaming import STAMPS
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.streaming import ResidentStream, StreamSettings
+from motiflux.gpu.streaming.memory import StreamMemory
+from motiflux.jit import Compiler
 from tests.device.scheduled import scheduled
 from tests.device.streaming import StreamedRuns
 
@@ -327,3 +329,34 @@ def test_a_stream_may_be_parked_at_any_time(gpu: Device) -> None:
 
     for seed in range(4):
         check(gpu, seed, patterns=["clique", "edge"], matches=seed % 2 == 0, count=40, between=park)
+
+
+@pytest.mark.turns(2)
+@pytest.mark.devices("emulated", reason="it compiles no kernel that is compiled already")
+def test_a_quickly_compiled_kernel_answers_until_the_one_at_full_speed_is_there(gpu: Device) -> None:
+    random = np.random.default_rng(5)
+    edges, changes = changes_of(random, 9, 24, directed=False)
+    graph, pattern = mf.Graph.from_edges(edges, num_vertices=9), mf.Pattern.from_edges(PATTERNS["triangle"])
+    options: Any = {"mode": "sequence", "matches": False}
+    with (
+        scheduled(gpu, 3, "random") as device,
+        mock.patch.object(Compiler, "known", return_value=False),
+        # More blocks of the faster kernel run at once.
+        mock.patch.object(StreamMemory, "_most_blocks", side_effect=[2, 3]),
+    ):
+        accelerator = accelerator_of(device)
+        accelerator.compiles_long_quickly = True
+        runs = StreamedRuns(StreamSettings(**SMALL, slot_count=8, versions=64 * 4000), accelerator)
+        with (
+            runs.answering(),
+            mf.Monitor(graph, pattern, device=gpu.name, engine="changing", **options) as monitor,
+            mf.Monitor(graph, pattern, device="cpu", **options) as expected,
+        ):
+            blocks = []
+            for part, is_best in ((changes[:12], False), (changes[12:], True)):
+                compare(monitor.apply(part)[pattern], expected.apply(part)[pattern], matches=False)
+                assert runs.stream is not None
+                assert runs.stream.has_best_kernel == is_best
+                blocks.append(runs.counters["blocks"])
+                assert accelerator.compiler.settle(120)
+            assert blocks == [2, 3]

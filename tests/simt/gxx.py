@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from motiflux.errors import DeviceError
-from motiflux.jit.base import BuildError, Built, Source
+from motiflux.jit.base import QUICK, BuildError, Built, Source
 
 HERE = Path(__file__).resolve().parent
 BUILT_INS = HERE / "simt.hpp"
@@ -28,7 +28,7 @@ _COMMON = ("-std=c++20", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror", "-f
 _HIDDEN = ("-fvisibility=hidden", "-fno-gnu-unique")
 _KERNEL = ("-O1", "-Wno-unknown-pragmas")
 # What NVRTC's options are called here.
-_OF_NVRTC = {"--fmad=false": "-ffp-contract=off"}
+_OF_NVRTC = {"--fmad=false": "-ffp-contract=off", QUICK: "-O0"}
 _SANITIZERS = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-D_GLIBCXX_ASSERTIONS")
 
 

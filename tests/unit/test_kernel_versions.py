@@ -85,6 +85,24 @@ class TestQuickVersion:
         assert accelerator.kernel(UNIT, asks_again=asks_again).image == b"text"
         assert toolchain.built == ["unit"]
 
+    @pytest.mark.parametrize("takes_long", [False, True])
+    def test_it_may_be_made_of_units_alone_that_take_long(
+        self, include: tuple[Path, ...], takes_long: bool
+    ) -> None:
+        toolchain = Versions()
+        accelerator = Accelerator(
+            LoadingDevice(), Compiler(toolchain, KernelCache(None), include), compiles_long_quickly=True
+        )
+        if not takes_long:
+            toolchain.opened.set()
+        found = accelerator.kernel(UNIT, asks_again=True, takes_long=takes_long)
+        assert found.image == (b"quick text" if takes_long else b"text")
+        assert accelerator.serves_quickly_compiled(UNIT) == takes_long
+        toolchain.opened.set()
+        assert accelerator.compiler.settle(60)
+        assert accelerator.kernel(UNIT, asks_again=True, takes_long=takes_long).image == b"text"
+        assert not accelerator.serves_quickly_compiled(UNIT)
+
     def test_a_compiler_without_the_option_compiles_to_full_speed(self, include: tuple[Path, ...]) -> None:
         toolchain = Versions(knows_quick=False)
         toolchain.opened.set()

@@ -90,6 +90,8 @@ class Accelerator:
     compiles_quickly
         Whether a kernel that a call waits for is first compiled to slower code, in less time, and to full
         speed in the background.
+    compiles_long_quickly
+        The same of kernels alone that take long to compile.
     common
         Units that most calls need, which `begin_common` has compiled.
     """
@@ -98,6 +100,7 @@ class Accelerator:
     compiler: Compiler
     compiles_eagerly: bool = True
     compiles_quickly: bool = False
+    compiles_long_quickly: bool = False
     common: tuple[Source, ...] = ()
     _units: OrderedDict[str, _Unit] = field(default_factory=OrderedDict, init=False)
     _sessions: deque[Session] = field(default_factory=deque, init=False)
@@ -133,6 +136,7 @@ class Accelerator:
         entry: str = ENTRY,
         *,
         asks_again: bool = False,
+        takes_long: bool = False,
     ) -> Kernel:
         """Return the entry point of a unit, compiled and loaded if necessary.
 
@@ -141,6 +145,8 @@ class Accelerator:
         asks_again
             Whether the caller asks `is_best` before it runs the kernel again, so that slower code may be
             returned at first.
+        takes_long
+            Whether the unit takes long to compile.
 
         Raises
         ------
@@ -152,7 +158,8 @@ class Accelerator:
             self._replace(unit, source, entry)
         found = unit.kernel
         if found is None:
-            quick = self._quickly_compiled(source, deadline) if asks_again else None
+            is_quick = self.compiles_quickly or (takes_long and self.compiles_long_quickly)
+            quick = self._quickly_compiled(source, deadline) if asks_again and is_quick else None
             module = self._module(source, deadline) if quick is None else quick
             found = unit.kernel = module.kernel(entry)
             unit.pending = None
@@ -208,6 +215,10 @@ class Accelerator:
         unit = self._unit(source)
         return unit.kernel is kernel and (unit.full is None or not unit.full.done())
 
+    def serves_quickly_compiled(self, source: Source) -> bool:
+        """Whether a unit's quick version serves, as the full one is being compiled or not loaded yet."""
+        return self._unit(source).full is not None
+
     def _replace(self, unit: _Unit, source: Source, entry: str) -> None:
         """Replace the quick version of a unit by the full one, unless that failed to compile."""
         full, unit.full = unit.full, None
@@ -216,12 +227,12 @@ class Accelerator:
 
     def _quickly_compiled(self, source: Source, deadline: Deadline | None) -> Module | None:
         """Return a unit compiled in less time, to slower code; None if unnecessary or impossible."""
-        if not self.compiles_quickly or self.compiler.known(source):
+        if self.compiler.known(source):
             return None
         try:
             return self._module(source.quick(), deadline)
         except CompileError:  # NVRTC before 12.9 lacks the option
-            self.compiles_quickly = False
+            self.compiles_quickly = self.compiles_long_quickly = False
             return None
 
     def kernels(
@@ -412,7 +423,7 @@ def _for_cuda(device: Device) -> Accelerator:
         prebuilt = PrebuiltKernels.for_architecture(arch)
         compiler = Compiler(NvrtcToolchain(arch), KernelCache.from_environment(), prebuilt=prebuilt)
         _compilers[key] = compiler
-    # No quick compilation: on an H200, it saves .4 to 1.9 s of first calls of 1.7 to 5.1 s, but kernels are
-    # 1.5 to 5 times slower meanwhile (benchmarks/NOTES.md).
+    # No quick compilation but of resident kernels: on an H200, it saves .4 to 1.9 s of first calls of 1.7 to
+    # 5.1 s, but kernels are 1.5 to 5 times slower meanwhile (benchmarks/NOTES.md).
     common = tuple(search_source(goal, LANES[-1]) for goal in (Goal.COUNT, Goal.TAIL))
-    return Accelerator(device, compiler, common=common)
+    return Accelerator(device, compiler, compiles_long_quickly=True, common=common)

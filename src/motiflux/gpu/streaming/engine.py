@@ -70,8 +70,8 @@ class StreamingEngine:
         """Accept all plans."""
 
     def is_ready(self) -> bool:
-        """Whether nothing is left to compile: kernels are compiled when the rows are loaded."""
-        return True
+        """Whether nothing is left to compile but with other plans; compiled in the background if not."""
+        return self.stream.has_best_kernel
 
     def measured(self) -> Mapping[str, float]:
         """Return nothing: counters of the kernel are read while it is parked."""
@@ -82,7 +82,8 @@ class StreamingEngine:
         first = f"engine {self.name} on {self.device}: a kernel that stays there answers updates one by one"
         if self._native is None:
             return f"{first}\nit begins with the next call"
-        return f"{first}\n{self.stream.where()}"
+        slow = "" if self.is_ready() else "; a slower kernel serves until the one at full speed is compiled"
+        return f"{first}{slow}\n{self.stream.where()}"
 
     def begin(self, native: _native.Monitor, threads: int) -> None:
         """Have the kernel run, with the plans and rows that there are now.

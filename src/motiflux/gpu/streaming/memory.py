@@ -39,7 +39,7 @@ from motiflux.codegen.streaming import (
     move_source,
     stream_source,
 )
-from motiflux.device import Buffer, HostBuffer
+from motiflux.device import Buffer, HostBuffer, Kernel
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.changing.plans import PlanTable
 from motiflux.gpu.rows.ring import MappedRing
@@ -116,15 +116,13 @@ class StreamMemory:
         # Kernels are compiled and loaded before a resident one runs: loading may wait for that one.
         accelerator.kernel(load_source(), entry=LOAD_ENTRY)
         accelerator.kernel(move_source(), entry=MOVE_ENTRY)
-        self.kernel = accelerator.kernel(
-            stream_source(
-                lists=self.lists,
-                checks=settings.checks,
-                measures=settings.measures,
-                without=tuple(name for name in SHORTCUTS if name in settings.without),
-            ),
-            entry=STREAM_ENTRY,
+        self._source = stream_source(
+            lists=self.lists,
+            checks=settings.checks,
+            measures=settings.measures,
+            without=tuple(name for name in SHORTCUTS if name in settings.without),
         )
+        self.kernel = self._best_kernel()
         self.shared_bytes = (THREADS // STREAM_LANES) * self._shared_of_group
         self.blocks = self._most_blocks()
         self._make_rings()
@@ -151,6 +149,16 @@ class StreamMemory:
             moment=moment,
             memory=(self._updates, self._host),
         )
+
+    def _best_kernel(self) -> Kernel:
+        """Return the kernel at full speed; one that takes less time to compile until it is compiled."""
+        quick = self._settings.quick_first
+        return self._accelerator.kernel(self._source, entry=STREAM_ENTRY, asks_again=quick, takes_long=True)
+
+    @property
+    def has_best_kernel(self) -> bool:
+        """Whether no faster kernel takes the place of this one at the next launch, or is being compiled."""
+        return not self._accelerator.serves_quickly_compiled(self._source)
 
     # Layout
 
@@ -228,21 +236,25 @@ class StreamMemory:
         return self._buffers[name].address
 
     def _allocate_for_updates(self) -> None:
-        slots, groups = self._settings.slot_count, self._groups
-        self._work_size = 1 << (slots + 2 * groups - 1).bit_length()
+        slots = self._settings.slot_count
         for name, nbytes, what in (
             ("work_counts", 128, "counts of the work list"),
-            ("works", self._work_size * ctypes.sizeof(Work), "the work list"),
             ("tickets", 128, "tickets of the output ring"),
             ("pending", PENDING.itemsize, "updates that were received"),
             ("parts", 4 * slots, "parts of updates"),
             ("totals", 16 * slots * self._plans, "totals of updates"),
-            ("roots", groups * self._plans * VERSIONED_ROOT.itemsize, "roots of searches"),
             ("control", ctypes.sizeof(layout.Control), "control of searches"),
             ("stamps", _STAMPED * 8 * len(STAMPS) if self._settings.measures else 0, "times of updates"),
         ):
             self._add(name, nbytes, what)
+        self._allocate_for_groups()
         self._side.wait()
+
+    def _allocate_for_groups(self) -> None:
+        groups = self._groups
+        self._work_size = 1 << (self._settings.slot_count + 2 * groups - 1).bit_length()
+        self._add("works", self._work_size * ctypes.sizeof(Work), "the work list")
+        self._add("roots", groups * self._plans * VERSIONED_ROOT.itemsize, "roots of searches")
 
     def _upload_plans(self, native: _native.Monitor, table: PlanTable) -> None:
         ids = {number: np.array(native.list(number), np.uint32) for number in sorted(table.lists)}
@@ -345,6 +357,8 @@ class StreamMemory:
 
     def prepare_launch(self) -> None:
         """Clear what a launch finds cleared; the state of updates stays."""
+        if not self._accelerator.is_best(self._source, self.kernel):
+            self._replace_kernel()
         for name in ("work_counts", "works", "control"):
             self._side.clear(self._buffers[name])
         progress = self.graph.progress()
@@ -359,6 +373,14 @@ class StreamMemory:
         self.status["reason"] = 0
         for buffer in (*self._buffers.values(), *self.graph.buffers, *self.kinds.buffers):
             self.main.hold(buffer)
+
+    def _replace_kernel(self) -> None:
+        """Have the kernel that is compiled to full speed now, of which more blocks may run at once."""
+        self.kernel = self._best_kernel()
+        self.blocks = self._most_blocks()
+        self._allocate_for_groups()
+        self._allocate_lists(self.list_words)
+        self._fill()
 
     def _pending(self) -> NDArray[Any]:
         found = np.zeros(PENDING.itemsize, np.uint8)

@@ -243,6 +243,14 @@ class ResidentStream:
         return self._end is not None
 
     @property
+    def has_best_kernel(self) -> bool:
+        """Whether the kernel is the one at full speed, not one that took less time to compile.
+
+        The next start after it is compiled takes it.
+        """
+        return self._memory is None or self._memory.has_best_kernel
+
+    @property
     def vertices(self) -> int:
         """Number of vertices that rows are reserved for."""
         return 0 if self._rows is None else self._rows.vertices

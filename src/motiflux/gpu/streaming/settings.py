@@ -38,6 +38,10 @@ class StreamSettings:
         ``"flush"``: a batch of the updater is what waits; ``"paper"``: it waits for 64 updates, or .125 ms.
     stall_seconds
         The kernel is stopped after so long without progress.
+    quick_first
+        Whether a kernel that is not compiled yet is first compiled to slower code, in less time, where the
+        accelerator does so (`Accelerator.compiles_long_quickly`). The kernel at full speed takes its place
+        the next time that it is started.
     checks
         Whether the updater checks the rows that it writes: for tests.
     measures
@@ -60,6 +64,7 @@ class StreamSettings:
     spare_vertices: int | None = None
     preset: Preset = "flush"
     stall_seconds: float = 10.0
+    quick_first: bool = True
     checks: bool = False
     measures: bool = False
     without: frozenset[str] = frozenset()

@@ -307,7 +307,7 @@ MOTIFLUX_DEVICE std::uint32_t fit_batch(const Lanes& lanes, const StreamGraph& g
 // Fills a batch from updates whose first one has the moment `first`. Nothing of the graph is changed, but
 // slots of the updates.
 template <class Team, class Lanes, class Batch>
-MOTIFLUX_DEVICE void prepare_batch(const Team& team, const Lanes& lanes, const StreamGraph& graph,
+MOTIFLUX_DEVICE_CALL void prepare_batch(const Team& team, const Lanes& lanes, const StreamGraph& graph,
                                    const Update* updates, std::uint32_t count, std::uint64_t first,
                                    Batch& batch) {
   team.sync();  // the batch before is written

@@ -31,7 +31,7 @@ MOTIFLUX_DEVICE void move_down(const Lanes& lanes, const std::uint32_t* from, st
 
 // Called by all lanes of a group.
 template <class Lanes>
-MOTIFLUX_DEVICE void compact(const Lanes& lanes, const StreamGraph& graph) {
+MOTIFLUX_DEVICE_CALL void compact(const Lanes& lanes, const StreamGraph& graph) {
   const Pool& pool = graph.pool;
   detail::mark_all_free(lanes, pool);
   const std::uint64_t end = pool.counts->carved + 1;

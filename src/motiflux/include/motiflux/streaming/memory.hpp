@@ -80,7 +80,7 @@ MOTIFLUX_DEVICE std::uint32_t pop(const Pool& pool, std::uint32_t size_class) {
 }
 
 // Pushes the units from `first` as blocks, the largest first.
-MOTIFLUX_DEVICE void push_units(const Pool& pool, std::uint64_t first, std::uint64_t units) {
+MOTIFLUX_DEVICE_CALL void push_units(const Pool& pool, std::uint64_t first, std::uint64_t units) {
   while (units > 0) {
     const std::uint32_t size_class = class_within(units);
     push(pool, size_class, static_cast<std::uint32_t>(first));
@@ -90,7 +90,7 @@ MOTIFLUX_DEVICE void push_units(const Pool& pool, std::uint64_t first, std::uint
 }
 
 // A block of a larger class, whose rest is pushed.
-MOTIFLUX_DEVICE std::uint32_t cut(const Pool& pool, std::uint32_t size_class) {
+MOTIFLUX_DEVICE_CALL std::uint32_t cut(const Pool& pool, std::uint32_t size_class) {
   for (std::uint32_t larger = size_class + 1; larger < kSizeClasses; ++larger) {
     const std::uint32_t block = pop(pool, larger);
     if (block == kNoBlock) continue;
@@ -128,7 +128,7 @@ MOTIFLUX_HOST_DEVICE inline std::uint64_t units_for(std::uint64_t bytes) {
 }
 
 // A block for so many bytes, at least 1; kNoBlock if memory is short. Called by one lane.
-MOTIFLUX_DEVICE std::uint32_t take(const Pool& pool, std::uint64_t bytes) {
+MOTIFLUX_DEVICE_CALL std::uint32_t take(const Pool& pool, std::uint64_t bytes) {
   const std::uint64_t least = units_of_bytes(bytes);
   std::uint32_t block = kNoBlock;
   if (least < pool.units) {
@@ -146,7 +146,7 @@ MOTIFLUX_DEVICE std::uint32_t take(const Pool& pool, std::uint64_t bytes) {
 
 // Gives back a block that was taken for so many bytes. Called by one lane; what it and the threads that it
 // synchronizes with have read or written of the block comes before all that the next user does.
-MOTIFLUX_DEVICE void give(const Pool& pool, std::uint32_t block, std::uint64_t bytes) {
+MOTIFLUX_DEVICE_CALL void give(const Pool& pool, std::uint32_t block, std::uint64_t bytes) {
   const std::uint32_t size_class = class_of_units(units_of_bytes(bytes));
   const std::uint64_t units = units_of_class(size_class);
   device::device_wide(pool.counts->in_use).fetch_add(std::uint64_t{0} - units, device::Order::kRelaxed);

@@ -42,7 +42,7 @@ MOTIFLUX_DEVICE void note_step(const Lanes& lanes, const Pool& pool) {
 
 // The first unit from `from` on that is marked, or is not; `end` if there is none before.
 template <class Lanes>
-MOTIFLUX_DEVICE std::uint64_t find_unit(const Lanes& lanes, const Pool& pool, std::uint64_t from,
+MOTIFLUX_DEVICE_CALL std::uint64_t find_unit(const Lanes& lanes, const Pool& pool, std::uint64_t from,
                                         std::uint64_t end, bool marked) {
   for (std::uint64_t first = from / 64; first * 64 < end; first += Lanes::kLanes) {
     const std::uint64_t word = first + lanes.lane();
@@ -63,7 +63,7 @@ MOTIFLUX_DEVICE std::uint64_t find_unit(const Lanes& lanes, const Pool& pool, st
 
 // Takes all blocks from the stacks, and marks their units.
 template <class Lanes>
-MOTIFLUX_DEVICE void mark_all_free(const Lanes& lanes, const Pool& pool) {
+MOTIFLUX_DEVICE_CALL void mark_all_free(const Lanes& lanes, const Pool& pool) {
   lanes.sync();
   for (std::uint32_t size_class = 0; size_class < kSizeClasses; ++size_class) {
     std::uint32_t block = kNoBlock;
@@ -100,7 +100,7 @@ MOTIFLUX_DEVICE void clear_marks(const Lanes& lanes, const Pool& pool, std::uint
 
 // Called by all lanes of a group.
 template <class Lanes>
-MOTIFLUX_DEVICE void merge_free(const Lanes& lanes, const Pool& pool) {
+MOTIFLUX_DEVICE_CALL void merge_free(const Lanes& lanes, const Pool& pool) {
   detail::mark_all_free(lanes, pool);
   const std::uint64_t end = pool.counts->carved + 1;
   std::uint64_t carved = pool.counts->carved;

@@ -259,22 +259,21 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
     const auto next = static_cast<Next>(pending.decision);
     team.sync();
     if (next == Next::kLeave) return;
-    if (next == Next::kWrite) {
-      if (!write_pending(team, warp, stream, memory, place)) return;
-      continue;
-    }
-    end_step(team, memory.batch, Step::kWait);
-    // The last group fills up what is kept, the first one looks for updates.
-    if (team.thread() + Lanes::kLanes >= team.threads()) memory.kept.fill(warp, stream.graph.pool);
-    if (next == Next::kReceive && team.thread() < Lanes::kLanes) receive(warp, stream, pending, memory.ahead);
-    team.sync();
-    if (pending.written < pending.count && pending.reason == 0) {
+    if (next != Next::kWrite) {
+      end_step(team, memory.batch, Step::kWait);
+      // The last group fills up what is kept, the first one looks for updates.
+      if (team.thread() + Lanes::kLanes >= team.threads()) memory.kept.fill(warp, stream.graph.pool);
+      if (next == Next::kReceive && team.thread() < Lanes::kLanes)
+        receive(warp, stream, pending, memory.ahead);
+      team.sync();
+      if (pending.written == pending.count || pending.reason != 0) {
+        backoff.wait();
+        continue;
+      }
       end_step(team, memory.batch, Step::kReceive);
       backoff = device::Backoff(256, 512);
-      if (!write_pending(team, warp, stream, memory, place)) return;
-    } else {
-      backoff.wait();
     }
+    if (!write_pending(team, warp, stream, memory, place)) return;
   }
 }
 

@@ -81,7 +81,7 @@ MOTIFLUX_DEVICE bool take_row(const StreamGraph& graph, view::RowHead& head, Sla
 }  // namespace detail
 
 // Has a slab that no list has hold no versions; its first row is taken. Called by one lane.
-MOTIFLUX_DEVICE void clear_slab(const Pool& pool, std::uint32_t block) {
+MOTIFLUX_DEVICE_CALL void clear_slab(const Pool& pool, std::uint32_t block) {
   view::Slab& slab = *pool.at<view::Slab>(block);
   slab.used = 1;
   device::device_wide(slab.next).store(std::uint32_t{0}, device::Order::kRelaxed);
@@ -119,7 +119,7 @@ MOTIFLUX_DEVICE void clear_in_head(const StreamGraph& graph, std::uint32_t row) 
 }
 
 // Takes a row of a slab for the version that a row has now; false if memory is short. Called by one lane.
-MOTIFLUX_DEVICE bool take_slab_row(const StreamGraph& graph, std::uint32_t row, SlabRow& taken) {
+MOTIFLUX_DEVICE_CALL bool take_slab_row(const StreamGraph& graph, std::uint32_t row, SlabRow& taken) {
   view::RowHead& head = graph.versions.heads[row];
   if (detail::take_row(graph, head, taken)) return true;
   const std::uint32_t block = take(graph.pool, sizeof(view::Slab));
@@ -160,7 +160,7 @@ MOTIFLUX_DEVICE void clear_and_unlock(const StreamGraph& graph, view::RowHead& h
 }  // namespace detail
 
 // Clears a row of a slab, or gives back one that was taken. Called by one lane.
-MOTIFLUX_DEVICE void clear_slab_row(const StreamGraph& graph, std::uint32_t row, const SlabRow& cleared) {
+MOTIFLUX_DEVICE_CALL void clear_slab_row(const StreamGraph& graph, std::uint32_t row, const SlabRow& cleared) {
   view::RowHead& head = graph.versions.heads[row];
   detail::clear_and_unlock(graph, head, detail::lock_list(head), cleared);
 }

@@ -230,7 +230,7 @@ MOTIFLUX_DEVICE void install(const StreamGraph& graph, const WrittenRow& row, st
 // Threads that take memory at the same time may find none while one of them has a large block in hand, to cut
 // it. With `one_by_one` a single thread takes all: what it does not find is not there.
 template <class Team, class Batch, class Kept>
-MOTIFLUX_DEVICE bool write_batch(const Team& team, const StreamGraph& graph, Batch& batch, Kept& kept,
+MOTIFLUX_DEVICE_CALL bool write_batch(const Team& team, const StreamGraph& graph, Batch& batch, Kept& kept,
                                  bool one_by_one) {
   const auto reserve = [&](std::uint32_t i) {
     if (!detail::reserve(graph, batch.written[i], has_room_in_head(graph, batch.written[i].row), kept))
