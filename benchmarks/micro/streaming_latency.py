@@ -11,8 +11,9 @@ update has an answer, it prints
 
 With --stages it prints how long an update is at each stage, too, and the cycles of each step of a batch;
 measuring takes some time itself. --without leaves shortcuts out (`StreamSettings.without`), separated by
-commas; given several times, each is a run of its own. --quick measures the kernel that serves until the one
-at full speed is compiled. --output FILE writes everything as JSON.
+commas; given several times, each is a run of its own. --warps is how many warps write updates. --quick
+measures the kernel that serves until the one at full speed is compiled. --output FILE writes everything as
+JSON.
 
 First it checks that counts of a first batch of updates are those of the CPU's monitor.
 """
@@ -201,6 +202,7 @@ def main() -> None:
     parser.add_argument("rates", nargs="*", type=int, default=list(RATES))
     parser.add_argument("--stages", action="store_true")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--warps", type=int, default=8)
     parser.add_argument("--without", action="append", default=[])
     parser.add_argument("--pattern", action="append", choices=list(PATTERNS), default=[])
     parser.add_argument("--output", type=Path)
@@ -210,7 +212,11 @@ def main() -> None:
     for without in given.without or [""]:
         names = frozenset(name for name in without.split(",") if name)
         settings = StreamSettings(
-            memory_share=0.1, quick_first=given.quick, measures=given.stages, without=names
+            memory_share=0.1,
+            updater_warps=given.warps,
+            quick_first=given.quick,
+            measures=given.stages,
+            without=names,
         )
         for name in given.pattern or PATTERNS:
             print(f"{name}{', without ' + without if names else ''}:", flush=True)

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from motiflux.codegen.changing import LANES, ChangingPlans, changing_source
-from motiflux.codegen.kernels import THREADS, Goal
+from motiflux.codegen.kernels import Goal
 from motiflux.codegen.layout import Adjacency, Cursor, Ring, Task
 from motiflux.jit import Source
 from motiflux.types import MAX_PATTERN_VERTICES
@@ -350,6 +350,8 @@ APPEARS, IS_ROW = 1, 2
 STREAM_ENTRY = "motiflux_stream"
 STREAM_LANES = 32
 """Lanes of a group of executors."""
+MOST_THREADS = 256
+"""Threads of a block of the resident kernel at most: all of one may be the updater's."""
 _TURNS, _TURNS_OF_TESTS = 64, 3
 """Turns of a search between looks whether another group waits."""
 
@@ -380,7 +382,7 @@ def stream_source(
 {marked}#define MOTIFLUX_VERSIONS
 #include "motiflux/streaming/resident.cuh"
 
-extern "C" __global__ void __launch_bounds__({THREADS})
+extern "C" __global__ void __launch_bounds__({MOST_THREADS})
 {STREAM_ENTRY}(const __grid_constant__ motiflux::streaming::Stream stream) {{
   using Plans = motiflux::match::ChangingPlans;
   motiflux::streaming::run_stream<Plans, {STREAM_LANES}, {str(lists).lower()}, {turns}>(stream);

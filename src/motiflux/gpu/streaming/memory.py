@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.codegen import layout
 from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingPlans
-from motiflux.codegen.kernels import THREADS
 from motiflux.codegen.streaming import (
     CONTROL,
     LINE_WORDS,
@@ -61,6 +60,8 @@ _STAMPED = 1 << 16
 _LOOKS = 1e-3
 """Seconds between looks whether the kernel has ended."""
 _LEAST_BLOCKS = 2
+_LEAST_WARPS = 4
+"""Warps of a block at least; the updater is the first warps of one."""
 _PACKET_UPDATES = 32
 
 
@@ -87,6 +88,8 @@ class StreamMemory:
         The stream that the kernel runs on; copies use another one.
     argument
         The kernel's argument.
+    threads
+        Threads of a block.
     control, status
         What the host tells the kernel, and the kernel the host.
     """
@@ -123,7 +126,8 @@ class StreamMemory:
             without=tuple(name for name in SHORTCUTS if name in settings.without),
         )
         self.kernel = self._best_kernel()
-        self.shared_bytes = (THREADS // STREAM_LANES) * self._shared_of_group
+        self.threads = STREAM_LANES * max(_LEAST_WARPS, settings.updater_warps)
+        self.shared_bytes = (self.threads // STREAM_LANES) * self._shared_of_group
         self.blocks = self._most_blocks()
         self._make_rings()
         self._allocate_for_updates()
@@ -169,12 +173,12 @@ class StreamMemory:
 
     @property
     def _groups(self) -> int:
-        return self.blocks * (THREADS // STREAM_LANES)
+        return self.blocks * (self.threads // STREAM_LANES)
 
     def _most_blocks(self) -> int:
         """Return the blocks of the kernel: all of them must run at once."""
         device, settings = self._accelerator.device, self._settings
-        of_one = self.kernel.blocks_per_multiprocessor(THREADS, self.shared_bytes)
+        of_one = self.kernel.blocks_per_multiprocessor(self.threads, self.shared_bytes)
         there = device.multiprocessors - settings.spared
         if settings.multiprocessors is not None:
             there = min(there, settings.multiprocessors)
@@ -273,7 +277,7 @@ class StreamMemory:
         """Have candidate lists with room for so many entries, of fewer groups if memory is short."""
         words = -(-longest // _LINE_WORDS) * _LINE_WORDS
         self.list_words = words
-        bytes_of_block = (THREADS // STREAM_LANES) * 4 * words * max(1, self.levels - _FIRST_LEVEL)
+        bytes_of_block = (self.threads // STREAM_LANES) * 4 * words * max(1, self.levels - _FIRST_LEVEL)
         room = int(_LISTS_SHARE * self._free())
         if "lists_of_groups" in self._buffers:
             room += self._buffers.pop("lists_of_groups").nbytes

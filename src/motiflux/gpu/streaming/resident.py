@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.codegen.kernels import THREADS
 from motiflux.codegen.streaming import UPDATE, End
 from motiflux.device import Mark
 from motiflux.errors import CountOverflowError, DeviceError, DeviceMemoryError, InternalError
@@ -163,7 +162,7 @@ class ResidentStream:
             return
         self._accelerator.device.use()
         memory.prepare_launch()
-        memory.main.launch(memory.kernel, memory.blocks, THREADS, memory.shared_bytes, memory.argument)
+        memory.main.launch(memory.kernel, memory.blocks, memory.threads, memory.shared_bytes, memory.argument)
         self._end = memory.main.mark()
         # Memory that a running kernel uses cannot be freed: it is told to stop if nobody else does so.
         self._let_go()

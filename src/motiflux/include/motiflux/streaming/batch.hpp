@@ -308,8 +308,8 @@ MOTIFLUX_DEVICE std::uint32_t fit_batch(const Lanes& lanes, const StreamGraph& g
 // slots of the updates.
 template <class Team, class Lanes, class Batch>
 MOTIFLUX_DEVICE_CALL void prepare_batch(const Team& team, const Lanes& lanes, const StreamGraph& graph,
-                                   const Update* updates, std::uint32_t count, std::uint64_t first,
-                                   Batch& batch) {
+                                        const Update* updates, std::uint32_t count, std::uint64_t first,
+                                        Batch& batch) {
   team.sync();  // the batch before is written
   if (team.thread() == 0) {
     batch.first = first;

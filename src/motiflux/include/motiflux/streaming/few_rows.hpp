@@ -13,7 +13,7 @@
 
 namespace motiflux::streaming {
 
-inline constexpr std::uint32_t kMostFew = 32;
+inline constexpr std::uint32_t kMostFew = 64;
 // Rows of more entries are written by a warp each: groups of fewer lanes would do so one after another, as
 // those of one warp leave their loops at different times.
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
@@ -22,12 +22,15 @@ inline constexpr std::uint32_t kMostOfGroup = 3;  // so that tests have both
 inline constexpr std::uint32_t kMostOfGroup = 64;
 #endif
 
-// The first updates of some, whose changes are few, and these changes: one in each of the first lanes.
+// The first updates of some, whose changes are few, and these changes: a lane has those with its number, and
+// with 32 more.
 struct FewChanges {
+  static constexpr std::uint32_t kOfLane = kMostFew / 32;
+
   std::uint32_t updates;  // 0: there are none
   std::uint32_t count;
-  std::uint32_t update_of;  // as BatchOf::update_of
-  std::uint64_t key;
+  std::uint32_t update_of[kOfLane];  // as BatchOf::update_of
+  std::uint64_t keys[kOfLane];
 };
 
 // The places of the kind that updates had before, in the lanes of a group: most updates have the same one.
@@ -47,14 +50,44 @@ MOTIFLUX_DEVICE void know_places(const Lanes& lanes, const StreamGraph& graph, s
   if (lanes.lane() < known.count) known.place = graph.places[begin + lanes.lane()];
 }
 
+namespace detail {
+
+// The first update that changes a row again; kLanes if there is none. `update`: those of the lane's changes.
+template <class Lanes>
+MOTIFLUX_DEVICE std::uint32_t find_repeating(const Lanes& lanes, const FewChanges& few,
+                                             const std::uint32_t (&update)[FewChanges::kOfLane]) {
+  constexpr std::uint32_t kOfLane = FewChanges::kOfLane;
+  std::uint32_t rows[kOfLane];
+  bool repeats[kOfLane] = {};
+  for (std::uint32_t part = 0; part < kOfLane; ++part)
+    rows[part] = static_cast<std::uint32_t>(few.keys[part] >> 32);
+  for (std::uint32_t next = 0; next + 1 < few.count; ++next) {
+    std::uint32_t mine = rows[0];
+    for (std::uint32_t part = 1; part < kOfLane; ++part)
+      if (next / Lanes::kLanes == part) mine = rows[part];
+    const std::uint32_t other = lanes.broadcast(mine, next % Lanes::kLanes);
+    for (std::uint32_t part = 0; part < kOfLane; ++part) {
+      const std::uint32_t change = lanes.lane() + part * Lanes::kLanes;
+      if (change > next && change < few.count && other == rows[part]) repeats[part] = true;
+    }
+  }
+  for (std::uint32_t part = 0; part < kOfLane; ++part) {
+    const std::uint32_t repeating = lanes.ballot(repeats[part]);
+    if (repeating != 0) return lanes.broadcast(update[part], lowest_bit(repeating));
+  }
+  return Lanes::kLanes;
+}
+
+}  // namespace detail
+
 // Called by all lanes of a group.
 template <class Lanes>
 MOTIFLUX_DEVICE FewChanges list_few(const Lanes& lanes, const StreamGraph& graph, const Update* updates,
                                     std::uint32_t count, std::uint32_t most, KnownPlaces& known) {
-  static_assert(Lanes::kLanes >= kMostFew);
+  static_assert(Lanes::kLanes * FewChanges::kOfLane == kMostFew);
   if (most > kMostFew) most = kMostFew;
-  if (count > most) count = most;
-  FewChanges few{0, 0, 0, 0};
+  if (count > Lanes::kLanes) count = Lanes::kLanes;
+  FewChanges few{};
   const std::uint32_t lane = lanes.lane();
   if (updates[0].of != known.of) know_places(lanes, graph, updates[0].of, known);
   std::uint32_t places = lane < count ? known.count : 0;
@@ -64,30 +97,27 @@ MOTIFLUX_DEVICE FewChanges list_few(const Lanes& lanes, const StreamGraph& graph
   few.updates = unfit != 0 ? lowest_bit(unfit) : Lanes::kLanes;
   if (few.updates == 0) return few;
   few.count = lanes.broadcast(before + places, few.updates - 1);
-  std::uint32_t update = 0, number = lane;
+  std::uint32_t update[FewChanges::kOfLane] = {}, begin[FewChanges::kOfLane] = {};  // of the lane's changes
   for (std::uint32_t next = 1; next < few.updates; ++next) {
     const std::uint32_t begins = lanes.broadcast(before, next);
-    if (begins <= lane) update = next, number = lane - begins;
+    for (std::uint32_t part = 0; part < FewChanges::kOfLane; ++part)
+      if (begins <= lane + part * Lanes::kLanes) update[part] = next, begin[part] = begins;
   }
-  const std::uint32_t from = number % Lanes::kLanes;
-  Place place{lanes.broadcast(known.place.first_row, from), lanes.broadcast(known.place.of_target, from)};
-  if (lane < few.count) {
-    const Update own = updates[update];
+  for (std::uint32_t part = 0; part < FewChanges::kOfLane; ++part) {
+    const std::uint32_t change = lane + part * Lanes::kLanes, number = change - begin[part];
+    const std::uint32_t from = number % Lanes::kLanes;
+    Place place{lanes.broadcast(known.place.first_row, from), lanes.broadcast(known.place.of_target, from)};
+    if (change >= few.count) continue;
+    const Update own = updates[update[part]];
     if (own.of != known.of) place = graph.places[graph.classes[own.of] + number];
     const std::uint32_t row = place.first_row + (place.of_target != 0 ? own.target : own.source);
-    few.key = std::uint64_t{row} << 32 | (place.of_target != 0 ? own.source : own.target);
-    few.update_of = update | (number == 0 ? Batch::kFirstPlace : 0);
+    few.keys[part] = std::uint64_t{row} << 32 | (place.of_target != 0 ? own.source : own.target);
+    few.update_of[part] = update[part] | (number == 0 ? Batch::kFirstPlace : 0);
   }
-  // Up to the first update that changes a row again.
-  bool repeats = false;
-  for (std::uint32_t next = 0; next + 1 < few.count; ++next) {
-    const std::uint64_t other = lanes.broadcast(few.key, next);
-    if (lane > next && lane < few.count && other >> 32 == few.key >> 32) repeats = true;
-  }
-  const std::uint32_t repeating = lanes.ballot(repeats);
-  if (repeating == 0) return few;
-  few.updates = lanes.broadcast(update, lowest_bit(repeating));
-  few.count = lanes.broadcast(before, few.updates);
+  const std::uint32_t repeating = detail::find_repeating(lanes, few, update);
+  if (repeating == Lanes::kLanes) return few;
+  few.updates = repeating;
+  few.count = lanes.broadcast(before, repeating);
   return few;
 }
 
@@ -235,12 +265,15 @@ MOTIFLUX_DEVICE void write_few(const Team& team, const Warp& warp, const Lanes& 
     return !kIsOne && detail::is_renewed(row) && row.old_size > kMostOfGroup;
   };
   if constexpr (!kIsOne) {
-    static_assert(Warp::kLanes >= kMostFew);
     const std::uint32_t warps = team.threads() / Warp::kLanes;
-    std::uint32_t left = warp.ballot(warp.lane() < batch.changes && is_long(warp.lane()));
-    for (std::uint32_t next = team.thread() / Warp::kLanes; left != 0; left &= left - 1) {
-      if (next == 0) detail::write_row(warp, graph, batch, lowest_bit(left));
-      next = next == 0 ? warps - 1 : next - 1;
+    std::uint32_t next = team.thread() / Warp::kLanes;  // long rows until the warp's turn
+    for (std::uint32_t first = 0; first < batch.changes; first += Warp::kLanes) {
+      const std::uint32_t own = first + warp.lane();
+      std::uint32_t left = warp.ballot(own < batch.changes && is_long(own));
+      for (; left != 0; left &= left - 1) {
+        if (next == 0) detail::write_row(warp, graph, batch, first + lowest_bit(left));
+        next = next == 0 ? warps - 1 : next - 1;
+      }
     }
   }
   const std::uint32_t groups = team.threads() / Lanes::kLanes;

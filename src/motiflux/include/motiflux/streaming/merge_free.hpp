@@ -43,7 +43,7 @@ MOTIFLUX_DEVICE void note_step(const Lanes& lanes, const Pool& pool) {
 // The first unit from `from` on that is marked, or is not; `end` if there is none before.
 template <class Lanes>
 MOTIFLUX_DEVICE_CALL std::uint64_t find_unit(const Lanes& lanes, const Pool& pool, std::uint64_t from,
-                                        std::uint64_t end, bool marked) {
+                                             std::uint64_t end, bool marked) {
   for (std::uint64_t first = from / 64; first * 64 < end; first += Lanes::kLanes) {
     const std::uint64_t word = first + lanes.lane();
     std::uint64_t found = word * 64 < end ? pool.marks[word] : 0;

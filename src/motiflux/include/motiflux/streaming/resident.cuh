@@ -140,9 +140,11 @@ MOTIFLUX_DEVICE_CALL bool write_few_pending(const Team& team, const Lanes& lanes
   const Update* updates = pending.updates + written;
   goes_on = wait_for_slots(team, stream.graph.stages, batch, last, place.free_until);
   if (!goes_on) return true;
-  if (team.thread() < few.count) {
-    memory.few.keys[team.thread()] = few.key;
-    memory.few.update_of[team.thread()] = few.update_of;
+  for (std::uint32_t part = 0; part < FewChanges::kOfLane && team.thread() < Lanes::kLanes; ++part) {
+    const std::uint32_t change = team.thread() + part * Lanes::kLanes;
+    if (change >= few.count) break;
+    memory.few.keys[change] = few.keys[part];
+    memory.few.update_of[change] = few.update_of[part];
   }
   if (team.thread() == 0) {
     batch.use(memory.few);

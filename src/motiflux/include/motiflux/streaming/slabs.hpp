@@ -160,7 +160,8 @@ MOTIFLUX_DEVICE void clear_and_unlock(const StreamGraph& graph, view::RowHead& h
 }  // namespace detail
 
 // Clears a row of a slab, or gives back one that was taken. Called by one lane.
-MOTIFLUX_DEVICE_CALL void clear_slab_row(const StreamGraph& graph, std::uint32_t row, const SlabRow& cleared) {
+MOTIFLUX_DEVICE_CALL void clear_slab_row(const StreamGraph& graph, std::uint32_t row,
+                                         const SlabRow& cleared) {
   view::RowHead& head = graph.versions.heads[row];
   detail::clear_and_unlock(graph, head, detail::lock_list(head), cleared);
 }

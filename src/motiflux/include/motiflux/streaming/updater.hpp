@@ -63,8 +63,8 @@ enum class Written { kYes, kStopped, kExhausted, kTooLong };
 // `before`: the last moment that is published. `free_until`: a moment up to which slots are known to be free.
 template <class Team, class Lanes, class Batch, class Kept>
 MOTIFLUX_DEVICE_CALL Written write_updates(const Team& team, const Lanes& lanes, const StreamGraph& graph,
-                                      const Update* updates, std::uint64_t before, std::uint32_t& count,
-                                      Batch& batch, Kept& kept, std::uint64_t& free_until) {
+                                           const Update* updates, std::uint64_t before, std::uint32_t& count,
+                                           Batch& batch, Kept& kept, std::uint64_t& free_until) {
   const Stages& stages = graph.stages;
   count = fit_batch(lanes, graph, updates, count, batch.room());
   enum { kScattered, kMerged, kCompact } memory = kScattered;

@@ -231,7 +231,7 @@ MOTIFLUX_DEVICE void install(const StreamGraph& graph, const WrittenRow& row, st
 // it. With `one_by_one` a single thread takes all: what it does not find is not there.
 template <class Team, class Batch, class Kept>
 MOTIFLUX_DEVICE_CALL bool write_batch(const Team& team, const StreamGraph& graph, Batch& batch, Kept& kept,
-                                 bool one_by_one) {
+                                      bool one_by_one) {
   const auto reserve = [&](std::uint32_t i) {
     if (!detail::reserve(graph, batch.written[i], has_room_in_head(graph, batch.written[i].row), kept))
       device::device_wide(batch.failed).store(1, device::Order::kRelaxed);
