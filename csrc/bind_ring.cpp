@@ -107,13 +107,15 @@ nb::object echo(PyReader& reading, PyWriter& writing, std::uint32_t rounds, doub
 using Due = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 nb::object take_answers(PyReader& reading, const ToldWords& told, const LineWords& lines, OutputRows out,
-                        std::uint64_t finished, double wait_seconds) {
+                        std::uint64_t finished, double wait_seconds, std::uint64_t last) {
   constexpr std::chrono::microseconds kBusy{20}, kSleep{10};
   const Clock::duration wait = duration(wait_seconds, "wait_seconds must be 0 or more");
   PyReader::Use reader(reading);
   check_answers(*reader, told, lines);
   require(out.shape(1) == reader->record_words(), "out must have one column per word of a record");
   require(lines.shape(0) == 0 || out.shape(0) >= streaming::kMostInLine, "out must have room for a line");
+  require(last <= finished || last - finished <= lines.shape(0) || lines.shape(0) == 0,
+          "last must be an update under way");
   const std::uint64_t before = finished;
   std::size_t count = 0;
   {
@@ -121,7 +123,7 @@ nb::object take_answers(PyReader& reading, const ToldWords& told, const LineWord
     const Clock::time_point start = Clock::now();
     for (;;) {
       count = ring::take_answers(*reader, {told.data(), told.data() + 1}, {lines.data(), lines.shape(0)},
-                                 finished, out.data(), out.shape(0));
+                                 finished, out.data(), out.shape(0), last);
       const Clock::duration waited = Clock::now() - start;
       if (count != 0 || finished != before || waited >= wait) break;
       if (waited > kBusy) std::this_thread::sleep_for(kSleep);
@@ -203,9 +205,10 @@ void bind_ring(nb::module_& module) {
              "comes back.");
   module.def(
       "take_answers", &take_answers, "reader"_a, "told"_a, "lines"_a, "out"_a.noconvert(), "finished"_a,
-      "wait_seconds"_a = 0.0,
+      "wait_seconds"_a = 0.0, "last"_a = 0,
       "Fill rows of `out` with the answers of a resident kernel that are there; return how many, and the "
-      "last update that is finished with all its answers taken, from `finished` on.");
+      "last update that is finished with all its answers taken, from `finished` on. Answers in lines come in "
+      "the order of their updates; then those of later updates, up to `last`, that are there.");
   module.def(
       "pace", &pace, "reader"_a, "writer"_a, "told"_a, "lines"_a, "updates"_a, "due"_a, "first"_a,
       "limit_seconds"_a = 10.0, "keeps"_a = false,

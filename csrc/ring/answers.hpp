@@ -71,9 +71,11 @@ class Lines {
 };
 
 // Copies records that are there, at most `rows`; `finished`, the last update all of whose records were taken,
-// moves on as far as it can. Lines are read in the order of their updates, so `rows` is at least kMostInLine.
+// moves on as far as it can. Lines are read in the order of their updates, so `rows` is at least kMostInLine;
+// then those of later updates up to `last`, whichever are there: their answers come by completion. `finished`
+// passes these once the host is told that they are.
 inline std::size_t take_answers(Reader& reader, const Told& told, const Lines& lines, std::uint64_t& finished,
-                                std::uint32_t* out, std::size_t rows) {
+                                std::uint32_t* out, std::size_t rows, std::uint64_t last = 0) {
   const std::uint64_t all = device::system_wide(*told.finished).load(device::Order::kAcquire);
   const std::uint64_t packets = device::system_wide(*told.packets).load(device::Order::kRelaxed);
   std::size_t filled = reader.take(out, rows);
@@ -93,6 +95,9 @@ inline std::size_t take_answers(Reader& reader, const Told& told, const Lines& l
     filled += found.value_or(0);
     ++finished;
   }
+  for (std::uint64_t moment = finished + 1; moment <= last && rows - filled >= streaming::kMostInLine;
+       ++moment)
+    filled += lines.take(moment, out + filled * words, words).value_or(0);
   return filled;
 }
 

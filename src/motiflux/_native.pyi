@@ -660,6 +660,7 @@ def take_answers(
     out: NDArray[np.uint32],
     finished: int,
     wait_seconds: float = 0.0,
+    last: int = 0,
 ) -> tuple[int, int]: ...
 def pace(
     reader: RingReader,

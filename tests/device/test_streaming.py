@@ -187,6 +187,7 @@ def check_random(gpu: Device, seed: int, policy: str = "random") -> StreamedRuns
         settings={
             "updater_warps": int(random.integers(1, 9)),
             "preset": str(random.choice(["flush", "paper"])),
+            "order": str(random.choice(["arrival", "completion"])),
             "without": frozenset(["lines"] if random.random() < 0.3 else []),
         },
     )
@@ -229,6 +230,23 @@ def test_times_of_updates_go_on_from_stage_to_stage(gpu: Device, warps: int) -> 
     in_order = stamps[:, [STAMPS.index(name) for name in ("seen", "begun", "published", "taken", "searched")]]
     assert (np.diff(in_order.astype(np.int64), axis=1) >= 0).all()
     assert (stamps > 0).all()
+
+
+@pytest.mark.turns(2, "emulated")
+@pytest.mark.parametrize("order", ["arrival", "completion"])
+def test_answers_are_taken_in_the_order_of_the_stream(gpu: Device, order: str) -> None:
+    taken, take = [], ResidentStream.take
+
+    def taking(stream: ResidentStream, *given: Any, **named: Any) -> Any:
+        taken.append(take(stream, *given, **named))
+        return taken[-1]
+
+    with mock.patch.object(ResidentStream, "take", taking):
+        for seed in range(4):
+            check(gpu, seed, patterns=["clique"], count=40, parts=1, settings={"order": order})
+    moments = [(int(moment), one.finished) for one in taken for moment in one.counts["moment"]]
+    assert len(moments) > 20
+    assert any(moment > finished for moment, finished in moments) == (order == "completion")
 
 
 @pytest.mark.turns(4, "emulated")

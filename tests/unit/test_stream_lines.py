@@ -39,9 +39,9 @@ class Answers:
         for at, value in enumerate(values[:words]):
             line[at] = value << 32 | tag(moment)
 
-    def take(self, most: int = 64) -> list[tuple[int, int, int, int]]:
+    def take(self, most: int = 64, last: int = 0) -> list[tuple[int, int, int, int]]:
         count, self.finished = _native.take_answers(
-            self.reader, self.told, self.lines, self.out[:most], self.finished
+            self.reader, self.told, self.lines, self.out[:most], self.finished, last=last
         )
         assert not self.out[:count, 5:].any()
         return [
@@ -115,12 +115,41 @@ def test_tags_go_on_where_32_bits_end(first: int) -> None:
     assert [found[0] for found in answers.take()] == list(range(first + 1, first + 5))
 
 
+def test_answers_of_later_updates_are_taken_by_completion() -> None:
+    answers = Answers()
+    answers.write(3, [(5, 1, 7)])
+    answers.write(5, [])
+    assert answers.take(last=5) == [(3, 5, 1, 7)]
+    assert answers.finished == 0
+    assert not answers.lines.any()
+    answers.write(1, [(1, 0, 1)])
+    assert answers.take(last=5) == [(1, 1, 0, 1)]
+    assert answers.finished == 1
+    answers.write(2, [(2, 0, 1)])
+    assert answers.take(last=5) == [(2, 2, 0, 1)]
+    assert answers.finished == 2  # nobody has said so of the third one yet
+    answers.told[1] = 3
+    assert answers.take(last=5) == []
+    assert answers.finished == 3
+
+
+def test_answers_of_updates_beyond_the_last_one_are_left() -> None:
+    answers = Answers()
+    answers.write(4, [(5, 1, 7)])
+    assert answers.take(last=3) == []
+    assert answers.take(last=4) == [(4, 5, 1, 7)]
+    with pytest.raises(ValueError, match="last must be an update under way"):
+        answers.take(last=9)
+
+
 @given(st.data())
 def test_every_answer_is_taken_once(data: st.DataObject) -> None:
     answers, last = Answers(), 20
     record = st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 1), st.integers(0, 2**32 - 1))
     given_records = [data.draw(st.lists(record, max_size=MOST)) for _ in range(last)]
+    by_completion = data.draw(st.booleans())
     begun, open_ones, found = 0, list[int](), list[tuple[int, int, int, int]]()
+    written = set[int]()
     while answers.finished < last:
         # No update begins before the line of the one a lap before was read.
         while begun < min(last, answers.finished + len(answers.lines)):
@@ -129,8 +158,15 @@ def test_every_answer_is_taken_once(data: st.DataObject) -> None:
         if open_ones:
             moment = open_ones.pop(data.draw(st.integers(0, len(open_ones) - 1)))
             answers.write(moment, given_records[moment - 1])
-        found += answers.take(most=data.draw(st.integers(MOST, 12)))
-    assert found == [(1 + at, *one) for at, records in enumerate(given_records) for one in records]
+            written.add(moment)
+            while answers.told[1] + 1 in written:
+                answers.told[1] += 1
+        found += answers.take(data.draw(st.integers(MOST, 12)), begun if by_completion else 0)
+        if by_completion and not answers.lines.any():  # all that is there was taken
+            assert {moment for moment, *_ in found} == {at for at in written if given_records[at - 1]}
+    assert (sorted(found, key=lambda one: one[0]) if by_completion else found) == [
+        (1 + at, *one) for at, records in enumerate(given_records) for one in records
+    ]
 
 
 def written(lines: np.ndarray[tuple[int, int], np.dtype[np.uint64]], moment: int) -> list[int]:

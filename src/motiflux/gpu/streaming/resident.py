@@ -428,6 +428,9 @@ class ResidentStream:
     def take(self, timeout: float = 0.0, *, most: int = 1 << 16) -> Taken:
         """Return answers; wait up to `timeout` seconds for a first one, or for more that are finished.
 
+        Each answer comes once and is complete, in the order of `StreamSettings.order`. Of an update up to
+        `Taken.finished` all have come.
+
         Parameters
         ----------
         most
@@ -462,8 +465,9 @@ class ResidentStream:
         memory = self._loaded()
         with self._reading:
             room = memory.room_for(most)
+            last = self.moment if self._settings.order == "completion" else 0
             count, finished = _native.take_answers(
-                memory.reader, memory.told, memory.lines, room, self._finished, seconds
+                memory.reader, memory.told, memory.lines, room, self._finished, seconds, last
             )
             found = room[:count].copy()
         if finished > self._finished:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Preset = Literal["flush", "paper"]
+Order = Literal["arrival", "completion"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class StreamSettings:
         Vertices that rows are reserved for beyond those that there are; None: an eighth, at least 1024.
     preset
         ``"flush"``: a batch of the updater is what waits; ``"paper"``: it waits for 64 updates, or .125 ms.
+    order
+        ``"arrival"``: `ResidentStream.take` gives the answers that are in lines in the order of their
+        updates; ``"completion"``: also those of later updates, as soon as they are there. Answers in the
+        output ring come by completion in either case.
     stall_seconds
         The kernel is stopped after so long without progress.
     quick_first
@@ -63,6 +68,7 @@ class StreamSettings:
     longest_row: int | None = None
     spare_vertices: int | None = None
     preset: Preset = "flush"
+    order: Order = "arrival"
     stall_seconds: float = 10.0
     quick_first: bool = True
     checks: bool = False
