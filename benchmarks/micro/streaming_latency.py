@@ -202,7 +202,7 @@ def main() -> None:
     parser.add_argument("rates", nargs="*", type=int, default=list(RATES))
     parser.add_argument("--stages", action="store_true")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--warps", type=int, default=8)
+    parser.add_argument("--warps", type=int, default=16)
     parser.add_argument("--without", action="append", default=[])
     parser.add_argument("--pattern", action="append", choices=list(PATTERNS), default=[])
     parser.add_argument("--output", type=Path)

@@ -45,7 +45,7 @@ def test_each_update_is_answered_as_on_the_cpu(
 ) -> None:
     options: dict[str, Any] = {**stream.options(), "mode": "sequence", "duplicates": stream.duplicates}
     options["matches"] = listed
-    tuning = {"stream_updaters": data.draw(st.sampled_from(("1", "2", "4", "8")))}
+    tuning = {"stream_updaters": data.draw(st.sampled_from(("1", "2", "4", "8", "16")))}
     tuning["stream_batches"] = data.draw(st.sampled_from(("flush", "paper")))
     options["tuning"] = {**(options.get("tuning") or {}), **tuning}
     compare(stream, options, placement(device), size, data)

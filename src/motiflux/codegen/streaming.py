@@ -350,7 +350,7 @@ APPEARS, IS_ROW = 1, 2
 STREAM_ENTRY = "motiflux_stream"
 STREAM_LANES = 32
 """Lanes of a group of executors."""
-MOST_THREADS = 256
+MOST_THREADS = 512
 """Threads of a block of the resident kernel at most: all of one may be the updater's."""
 _TURNS, _TURNS_OF_TESTS = 64, 3
 """Turns of a search between looks whether another group waits."""

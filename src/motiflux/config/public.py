@@ -244,8 +244,8 @@ TUNING = by_name(
     ),
     TuningOption(
         "stream_updaters",
-        ("1", "2", "4", "8"),
-        "8",
+        ("1", "2", "4", "8", "16"),
+        "16",
         "GPU, Monitor, engine=streaming: warps that write updates into the graph",
     ),
 )

@@ -126,7 +126,7 @@ class StreamMemory:
             without=tuple(name for name in SHORTCUTS if name in settings.without),
         )
         self.kernel = self._best_kernel()
-        self.threads = STREAM_LANES * max(_LEAST_WARPS, settings.updater_warps)
+        self.threads = self._threads_of_block()
         self.shared_bytes = (self.threads // STREAM_LANES) * self._shared_of_group
         self.blocks = self._most_blocks()
         self._make_rings()
@@ -175,19 +175,34 @@ class StreamMemory:
     def _groups(self) -> int:
         return self.blocks * (self.threads // STREAM_LANES)
 
-    def _most_blocks(self) -> int:
-        """Return the blocks of the kernel: all of them must run at once."""
+    def _threads_of_block(self) -> int:
+        """Return the threads of a block: the updater's, or fewer if too few such blocks run at once."""
+        warps = max(_LEAST_WARPS, self._settings.updater_warps)
+        while warps > _LEAST_WARPS and self._blocks_at_once(warps) < _LEAST_BLOCKS:
+            warps = max(_LEAST_WARPS, warps // 2)
+        return STREAM_LANES * warps
+
+    def _blocks_at_once(self, warps: int) -> int:
         device, settings = self._accelerator.device, self._settings
-        of_one = self.kernel.blocks_per_multiprocessor(self.threads, self.shared_bytes)
+        of_one = self.kernel.blocks_per_multiprocessor(STREAM_LANES * warps, warps * self._shared_of_group)
         there = device.multiprocessors - settings.spared
         if settings.multiprocessors is not None:
             there = min(there, settings.multiprocessors)
-        if of_one * there < _LEAST_BLOCKS:
+        return of_one * max(0, there)
+
+    def _most_blocks(self) -> int:
+        """Return the blocks of the kernel: all of them must run at once."""
+        blocks = self._blocks_at_once(self.threads // STREAM_LANES)
+        if blocks < _LEAST_BLOCKS:
             raise DeviceError(
-                f"device={device.name!r}: expected room for {_LEAST_BLOCKS} blocks of a resident kernel,"
-                f" found {of_one * max(0, there)}"
+                f"device={self._accelerator.device.name!r}: expected room for {_LEAST_BLOCKS} blocks of a"
+                f" resident kernel, found {blocks}"
             )
-        return of_one * there
+        return blocks
+
+    @property
+    def _updater_warps(self) -> int:
+        return min(self._settings.updater_warps, self.threads // STREAM_LANES)
 
     def _make_rings(self) -> None:
         device, settings = self._accelerator.device, self._settings
@@ -352,7 +367,7 @@ class StreamMemory:
         given.roots_of_group = given.most_roots = self._plans
         given.stamp_count, given.line_count = _STAMPED, len(self.lines)
         given.lines = 0 if self._lines is None else self._lines.address
-        given.record_words, given.updater_warps = self._record_words, settings.updater_warps
+        given.record_words, given.updater_warps = self._record_words, self._updater_warps
         if settings.preset == "paper":
             given.batch_updates, given.batch_nanoseconds = MOST_UPDATES, _PAPER_NANOSECONDS
         self.argument = given

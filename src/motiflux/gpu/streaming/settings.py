@@ -21,7 +21,7 @@ class StreamSettings:
         Capacities of the input and of the ring of answers in packets, powers of two; a packet holds up to 32
         updates, or records.
     updater_warps
-        Warps that write a batch together, 1 to 8.
+        Warps that write a batch together, 1 to 16; fewer where a block of as many has no room.
     multiprocessors
         How many multiprocessors the kernel takes at most; None: all but `spared`.
     spared
@@ -60,7 +60,7 @@ class StreamSettings:
     slot_count: int = 8192
     input_packets: int = 256
     output_packets: int = 1024
-    updater_warps: int = 8
+    updater_warps: int = 16
     multiprocessors: int | None = None
     spared: int = 0
     versions: int | None = None

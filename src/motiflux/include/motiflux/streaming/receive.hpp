@@ -33,39 +33,50 @@ MOTIFLUX_DEVICE bool is_to_wait(const Stream& stream, Pending& pending, std::uin
   return false;
 }
 
+inline constexpr std::uint32_t kKindOfLine = 2;  // the word of an update's line that has its kind
+
+// Copies the updates from `moment` + `count` on to `updates` behind `count` of them, as many as so many looks
+// at once find, and counts them. `mine`: more than the kinds that the lane found. False: not all were there.
+template <std::uint32_t looks, class Lanes>
+MOTIFLUX_DEVICE bool read_some_lines(const Lanes& lanes, const Stream& stream, std::uint64_t moment,
+                                     Update* updates, std::uint32_t& count, std::uint32_t& mine) {
+  constexpr std::uint32_t kOfLook = Lanes::kLanes / kWordsOfUpdate;
+  const std::uint32_t own = lanes.lane() / kWordsOfUpdate, word = lanes.lane() % kWordsOfUpdate;
+  std::uint64_t found[looks];
+  for (std::uint32_t look = 0; look < looks; ++look) {
+    const UpdateLine& line =
+        stream.updates[(moment + count + look * kOfLook + own) & (stream.update_count - 1)];
+    found[look] =
+        device::system_wide(const_cast<std::uint64_t&>(line.words[word])).load(device::Order::kRelaxed);
+  }
+  bool goes_on = true;
+  for (const std::uint64_t tagged : found) {
+    const bool is_there = static_cast<std::uint32_t>(tagged) == tag_of_line(moment + count + own);
+    const std::uint32_t missing = ~lanes.ballot(is_there && goes_on) & bits_below(Lanes::kLanes);
+    const std::uint32_t there = (missing != 0 ? lowest_bit(missing) : Lanes::kLanes) / kWordsOfUpdate;
+    if (own < there) {
+      const auto value = static_cast<std::uint32_t>(tagged >> 32);
+      reinterpret_cast<std::uint32_t*>(updates + count + own)[word] = value;
+      if (word == kKindOfLine && value >= mine) mine = value + 1;
+    }
+    count += there;
+    goes_on = there == kOfLook;
+  }
+  return goes_on;
+}
+
 // Copies the updates from `moment` on to `updates`, as many as are there; at most kMostUpdates. Returns how
-// many; `kinds` is more than the numbers of their kinds.
+// many; `kinds` is more than the numbers of their kinds. Where there are many, a second time brings the rest.
 template <class Lanes>
 MOTIFLUX_DEVICE std::uint32_t read_lines(const Lanes& lanes, const Stream& stream, std::uint64_t moment,
                                          Update* updates, std::uint32_t& kinds) {
-  constexpr std::uint32_t kOfLook = Lanes::kLanes / kWordsOfUpdate, kLooks = 2;  // looks at a time
-  constexpr std::uint32_t kKind = 2;
-  static_assert(kMostUpdates % (kLooks * kOfLook) == 0 && sizeof(Update) == 4 * kWordsOfUpdate);
-  const std::uint32_t own = lanes.lane() / kWordsOfUpdate, word = lanes.lane() % kWordsOfUpdate;
+  constexpr std::uint32_t kOfLook = Lanes::kLanes / kWordsOfUpdate, kFirst = 2;
+  static_assert(kMostUpdates % kOfLook == 0 && sizeof(Update) == 4 * kWordsOfUpdate);
   std::uint32_t count = 0, mine = 0;
-  for (bool goes_on = true; goes_on && count < kMostUpdates;) {
-    std::uint64_t found[kLooks];
-    for (std::uint32_t look = 0; look < kLooks; ++look) {
-      const UpdateLine& line =
-          stream.updates[(moment + count + look * kOfLook + own) & (stream.update_count - 1)];
-      found[look] =
-          device::system_wide(const_cast<std::uint64_t&>(line.words[word])).load(device::Order::kRelaxed);
-    }
-    for (const std::uint64_t tagged : found) {
-      const bool is_there = static_cast<std::uint32_t>(tagged) == tag_of_line(moment + count + own);
-      const std::uint32_t missing = ~lanes.ballot(is_there && goes_on) & bits_below(Lanes::kLanes);
-      const std::uint32_t there = (missing != 0 ? lowest_bit(missing) : Lanes::kLanes) / kWordsOfUpdate;
-      if (own < there) {
-        const auto value = static_cast<std::uint32_t>(tagged >> 32);
-        reinterpret_cast<std::uint32_t*>(updates + count + own)[word] = value;
-        if (word == kKind && value >= mine) mine = value + 1;
-      }
-      count += there;
-      goes_on = there == kOfLook;
-    }
-  }
+  if (read_some_lines<kFirst>(lanes, stream, moment, updates, count, mine))
+    read_some_lines<kMostUpdates / kOfLook - kFirst>(lanes, stream, moment, updates, count, mine);
   kinds = 0;
-  for (std::uint32_t lane = kKind; count > 0 && lane < Lanes::kLanes; lane += kWordsOfUpdate) {
+  for (std::uint32_t lane = kKindOfLine; count > 0 && lane < Lanes::kLanes; lane += kWordsOfUpdate) {
     const std::uint32_t other = lanes.broadcast(mine, lane);
     if (other > kinds) kinds = other;
   }
