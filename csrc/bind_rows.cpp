@@ -18,6 +18,7 @@
 #include "common/arrays.hpp"
 #include "common/free_gil.hpp"
 #include "common/watched.hpp"
+#include "rows/extends.hpp"
 #include "rows/gather.hpp"
 #include "rows/images.hpp"
 #include "rows/witness.hpp"
@@ -141,6 +142,65 @@ nb::object find_edges(const PyBlock& block, const InputArray<std::uint64_t>& off
   return to_numpy(std::move(out), queries.size(), block.shape(0));
 }
 
+using PyNeighbors = std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>;
+using PyApart = std::tuple<bool, std::size_t, PyNeighbors>;
+using PyStep = std::tuple<PyNeighbors, Mask, std::vector<PyApart>>;
+
+rows::Neighbors checked_neighbors(const PyNeighbors& given) {
+  const auto& [offsets, targets] = given;
+  checked_rows(offsets, targets, {});
+  return {as_span(offsets), as_span(targets)};
+}
+
+rows::PathEnds checked_ends(const PyBlock& block, std::size_t start, std::optional<std::size_t> end,
+                            std::vector<std::size_t> before, bool distinct) {
+  const auto is_column = [&](std::size_t at) { return at < block.shape(1); };
+  if (!is_column(start) || (end && !is_column(*end)) || !std::ranges::all_of(before, is_column))
+    throw nb::value_error("no such column");
+  return {start, end, std::move(before), distinct};
+}
+
+nb::object mark_extended(const PyBlock& block, std::size_t start, std::optional<std::size_t> end,
+                         std::vector<std::size_t> before, bool distinct, const std::vector<PyStep>& steps,
+                         int threads) {
+  const rows::PathEnds ends = checked_ends(block, start, end, std::move(before), distinct);
+  if (steps.empty()) throw nb::value_error("a path has an edge");
+  std::vector<rows::PathStep> plain;
+  for (const auto& [neighbors, reach, apart] : steps) {
+    rows::PathStep step{checked_neighbors(neighbors), as_span(reach), {}};
+    if (step.rows.offsets.size() != std::get<0>(std::get<0>(steps[0])).size() ||
+        (reach && reach->size() + 1 != step.rows.offsets.size()))
+      throw nb::value_error("rows of one graph expected");
+    for (const auto& [of_path, at, of_apart] : apart) {
+      if (at >= (of_path ? plain.size() + 1 : block.shape(1))) throw nb::value_error("no such vertex");
+      step.apart.push_back({of_path, at, checked_neighbors(of_apart)});
+      if (step.apart.back().rows.offsets.size() != step.rows.offsets.size())
+        throw nb::value_error("rows of one graph expected");
+    }
+    plain.push_back(std::move(step));
+  }
+  std::vector<std::uint8_t> out(block.shape(0));
+  run_row_work(kCellsPerLook * kCellsPerLook * out.size(), threads, [&](const Workers& workers) {
+    rows::mark_extended(as_block(block), ends, plain, out.data(), workers);
+  });
+  return to_numpy(std::move(out));
+}
+
+nb::object mark_listed(const PyBlock& block, std::size_t start, std::optional<std::size_t> end,
+                       std::vector<std::size_t> before, bool distinct,
+                       const InputArray<std::uint64_t>& offsets, const PyBlock& paths, int threads) {
+  const rows::PathEnds ends = checked_ends(block, start, end, std::move(before), distinct);
+  if (offsets.size() == 0 || offsets.data()[offsets.size() - 1] != paths.shape(0) || paths.shape(1) == 0 ||
+      !std::is_sorted(offsets.data(), offsets.data() + offsets.size()))
+    throw nb::value_error("offsets do not end at the last path");
+  std::vector<std::uint8_t> out(block.shape(0));
+  run_row_work(kCellsPerLook * out.size(), threads, [&](const Workers& workers) {
+    rows::mark_extended(as_block(block), ends, as_span(offsets), {paths.data(), paths.size()}, paths.shape(1),
+                        out.data(), workers);
+  });
+  return to_numpy(std::move(out));
+}
+
 using PyValues = std::variant<InputArray<std::int64_t>, InputArray<std::uint64_t>, InputArray<float>,
                               InputArray<double>, InputArray<std::uint8_t>, InputArray<std::uint32_t>>;
 using PyCells = std::tuple<PyValues, Mask, std::optional<InputArray<std::uint8_t>>,
@@ -196,6 +256,11 @@ void bind_rows(nb::module_& module) {
   module.def("edge_shifts", &edge_shifts, nb::arg("offsets"), nb::arg("neighbors"), nb::arg("threads"));
   module.def("find_edges", &find_edges, nb::arg("block"), nb::arg("offsets"), nb::arg("neighbors"),
              nb::arg("labels").none(), nb::arg("shifts").none(), nb::arg("queries"), nb::arg("threads"));
+  module.def("mark_extended", &mark_extended, nb::arg("block"), nb::arg("start"), nb::arg("end").none(),
+             nb::arg("before"), nb::arg("distinct"), nb::arg("steps"), nb::arg("threads"));
+  module.def("mark_listed", &mark_listed, nb::arg("block"), nb::arg("start"), nb::arg("end").none(),
+             nb::arg("before"), nb::arg("distinct"), nb::arg("offsets"), nb::arg("paths"),
+             nb::arg("threads"));
   module.def("format_table", &format_table, nb::arg("columns"), nb::arg("rows"), nb::arg("prefix"),
              nb::arg("separator"));
   module.def("quote_strings", &quote_strings, nb::arg("text"), nb::arg("offsets"), nb::arg("separator"));

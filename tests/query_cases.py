@@ -63,9 +63,11 @@ class QueryCase:
                 self._vertex(end) if end not in known else f"(v{end})" for end in (link.source, link.target)
             ]
             known |= {link.source, link.target}
-            optional += f" OPTIONAL {ends[0]}{_edge(link, '')}{ends[1]}"
-            if link.without:
-                optional += " WHERE " + " AND ".join(map(self._negated, link.without))
+            name = f"q{self.optional.index(link)}" if link.lengths else ""
+            optional += f" OPTIONAL {ends[0]}{_edge(link, name)}{ends[1]}"
+            own = [f"increasing({name}.t)"] if link.increasing is not None else []
+            own += map(self._negated, link.without)
+            optional += f" WHERE {' AND '.join(own)}" if own else ""
         return ", ".join(paths) + where + optional
 
     def _path(self, number: int, link: Link) -> str:
@@ -114,11 +116,12 @@ class QueryCase:
     def listed(self, matches: mf.Matches) -> list[reference.Row]:
         """Rows of `match` with ``names=True``, in the form of the reference."""
         paths = [f"p{at}" for at, link in enumerate(self.links) if link.lengths]
+        paths += [f"q{at}" for at, link in enumerate(self.optional) if link.lengths]
         table = matches.to_arrow().to_pylist()
         return [
             (
                 tuple(row.get(f"v{at}") for at in range(len(self.vertices))),
-                tuple(tuple(row[name]) for name in paths),
+                tuple(None if row[name] is None else tuple(row[name]) for name in paths),
             )
             for row in table
         ]
@@ -181,7 +184,8 @@ def query_cases(
 ) -> QueryCase:
     """Draw a query with some of the features.
 
-    They are path, ring, walk, or, optional, parts, labels, increasing, negated, and degree.
+    They are path, ring, walk, or, optional, optpath (optional paths), parts, labels, increasing, negated, and
+    degree.
     """
     size = draw(st.integers(3, most_vertices))
     pairs = [(u, v) for u in range(size) for v in range(size) if u < v or (directed and u > v)]
@@ -227,10 +231,16 @@ def query_cases(
         links.append(link(named, named + 1))
         named += 2
     optional = []
-    if "optional" in features:
+    if "optional" in features or ("optpath" in features and draw(st.booleans())):
         optional.append(link(*_turned(draw, draw(st.integers(0, named - 1)), named)))
-        if draw(st.booleans()):
-            optional.append(link(*_turned(draw, draw(st.integers(0, named)), named + 1)))
+    if "optpath" in features:
+        new = named + len(optional)
+        known = draw(st.integers(0, new - 1))
+        ends = (known, draw(st.integers(0, named - 1))) if draw(st.booleans()) else (known, new)
+        path = link(*_turned(draw, *ends), path=True)
+        optional.append(replace(path, walks=False))
+    elif "optional" in features and draw(st.booleans()):
+        optional.append(link(*_turned(draw, draw(st.integers(0, named)), named + 1)))
     formula = None
     if "degree" in features:
         formula = draw(degrees(range(named), directed=directed, labelled=labelled))
@@ -242,7 +252,10 @@ def query_cases(
     most = max(max(one.source, one.target) for one in (*links, *optional))
     if "negated" in features and optional and draw(st.booleans()):
         optional = [
-            replace(one, without=(draw(negated_edges((one.source, one.target), kinds, labelled=labelled)),))
+            replace(
+                one,
+                without=(draw(negated_edges(sorted({one.source, one.target}), kinds, labelled=labelled)),),
+            )
             for one in optional
         ]
     labels = [draw(st.sampled_from((None, None, *LABELS))) if labelled else None for _ in range(most + 1)]

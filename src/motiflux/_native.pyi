@@ -750,6 +750,28 @@ def find_edges(
     threads: int,
 ) -> NDArray[np.int64]: ...
 
+_PathStep: TypeAlias = tuple[_Adjacency, _Mask, Sequence[tuple[bool, int, _Adjacency]]]
+
+def mark_extended(
+    block: NDArray[np.uint32],
+    start: int,
+    end: int | None,
+    before: Sequence[int],
+    distinct: bool,
+    steps: Sequence[_PathStep],
+    threads: int,
+) -> NDArray[np.uint8]: ...
+def mark_listed(
+    block: NDArray[np.uint32],
+    start: int,
+    end: int | None,
+    before: Sequence[int],
+    distinct: bool,
+    offsets: NDArray[np.uint64],
+    paths: NDArray[np.uint32],
+    threads: int,
+) -> NDArray[np.uint8]: ...
+
 _Cells: TypeAlias = tuple[
     NDArray[np.int64]
     | NDArray[np.uint64]

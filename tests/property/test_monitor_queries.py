@@ -31,7 +31,9 @@ def watched_rows(query: mf.Query, delta: Any, *, positive: bool) -> Counter[refe
     for shape, part in zip(query.shapes, delta[query].patterns, strict=True):
         for row in (part.appeared() if positive else part.vanished()).tolist():
             images = tuple(None if at is None else row[at] for at in shape.vertices)
-            found[images, tuple(tuple(row[at] for at in place.vertices) for place in shape.paths)] += 1
+            found[
+                images, tuple(place and tuple(row[at] for at in place.vertices) for place in shape.paths)
+            ] += 1
     return found
 
 

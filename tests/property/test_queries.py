@@ -13,8 +13,20 @@ import motiflux as mf
 from motiflux.cpu import reference_queries as reference
 from tests.query_cases import QueryCase, query_cases
 
-FEATURES = ("path", "ring", "walk", "or", "optional", "parts", "labels", "increasing", "negated", "degree")
-APART = ({"walk", "parts"}, {"parts", "optional"}, {"walk", "increasing"})
+FEATURES = (
+    "path",
+    "ring",
+    "walk",
+    "or",
+    "optional",
+    "optpath",
+    "parts",
+    "labels",
+    "increasing",
+    "negated",
+    "degree",
+)
+APART = ({"walk", "parts"}, {"parts", "optional"}, {"walk", "increasing"}, {"optional", "optpath"})
 """Pairs that calls refuse, or that are one."""
 PAIRS = [pair for pair in combinations(FEATURES, 2) if set(pair) not in APART]
 
@@ -45,7 +57,8 @@ def test_rows_and_counts_are_those_of_the_reference(pair: tuple[str, ...], data:
 @given(st.data())
 def test_each_occurrence_is_found_once(pair: tuple[str, ...], data: st.DataObject) -> None:
     case = data.draw(pair_cases(pair))
-    if len(case.vertices) + sum(one.lengths[1] - 1 for one in case.links if one.lengths) > 7:
+    links = (*case.links, *case.optional)
+    if len(case.vertices) + sum(one.lengths[1] - 1 for one in links if one.lengths) > 7:
         return
     graph, text = case.graph(), case.text()
     rows = case.listed(mf.match(graph, text, symmetry="subgraphs", names=True, device="cpu"))

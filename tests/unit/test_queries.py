@@ -42,9 +42,25 @@ REFUSED = [
     ("(a)-[¦*3..2]->(b)", "expected a greatest length of at least 3, found 2"),
     ("(a)-[¦*1..40]->(b)", "expected a length of at most 32, found 40: a pattern has at most 32 vertices"),
     ("(a)-[¦*1]->(a)", "expected a length of at least 2 from a vertex to itself"),
-    ("(a)-[*2]->(b) OPTIONAL (b)-[¦*2]->(c)", "expected an edge after OPTIONAL, found a path"),
+    (
+        "(a)-->(b) OPTIONAL (b)-[¦*2..]->(c)",
+        "expected a greatest length, as in *1..4: paths of any length are not supported",
+    ),
     ("(a)-->(b) ¦OPTIONAL (c)-->(d)", "expected an edge at a vertex before OPTIONAL, found another"),
-    ("(a)-->(b) ¦OPTIONAL (b)-->(c)-->(d)", "expected one edge after OPTIONAL, found 2"),
+    ("(a)-->(b) ¦OPTIONAL (b)", "expected an edge or a path after OPTIONAL, found a vertex"),
+    (
+        "(a)-->(b) OPTIONAL (c)-->¦(b)-->(d)",
+        "expected a path through new vertices after OPTIONAL, each once, found 'b' again",
+    ),
+    (
+        "(a)-->(b) OPTIONAL (b)-->(c)-->(d)-->¦(c)",
+        "expected a path through new vertices after OPTIONAL, each once, found 'c' again",
+    ),
+    ("(a)-->(b) OPTIONAL (b)-[¦*1]->(b)", "expected a length of at least 2 from a vertex to itself"),
+    (
+        "(a)-->(b) ¦OPTIONAL (b)-->(c)-->(d)-->(e) WHERE may_equal(c, e)",
+        "expected different vertices after OPTIONAL, found may_equal",
+    ),
     (
         "(a)-->(b) OPTIONAL ¦(b:B)-->(c)",
         "expected the name of 'b' alone: what it has to be is written before OPTIONAL",

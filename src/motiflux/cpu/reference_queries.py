@@ -62,8 +62,8 @@ Formula: TypeAlias = "tuple[str, Any]"
 An atom says that the attribute of the vertex equals the value, which is unknown where it is missing;
 ``("degree", (vertex, direction, labels, number))`` that the vertex has so many edges or more.
 """
-Row: TypeAlias = "tuple[tuple[int | None, ...], tuple[tuple[int, ...], ...]]"
-"""The images of named vertices, None where an optional one is missing; and the vertices of each path."""
+Row: TypeAlias = "tuple[tuple[int | None, ...], tuple[tuple[int, ...] | None, ...]]"
+"""The images of named vertices, and the vertices of each path; None where an optional one is missing."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,9 @@ def rows(
     vertices
         The labels that each named vertex accepts. Those that only optional edges name are optional.
     optional
-        Edges that need not be there, in order. An edge to a new vertex gives a row for each vertex that it
-        can be, and if there is none, one in which it is missing; so is an edge whose end is missing.
+        Edges and paths that need not be there, in order. An edge to a new vertex gives a row for each vertex
+        that it can be, and if there is none, one in which it is missing; so is an edge whose end is missing.
+        A path gives a row for each path, also between known vertices, and one without if there is none.
     negated
         Edges that must not be there, between vertices that are not optional, or to any vertex.
     formula
@@ -143,8 +144,8 @@ def rows(
                 continue
             listed = tuple(path for link, path in zip(links, chosen, strict=True) if link.lengths)
             found |= {
-                (tuple(whole), listed)
-                for whole in _with_optional(data, arcs, fits, row, inner, optional, differ=differ)
+                (tuple(whole), (*listed, *more))
+                for whole, more in _with_optional(data, arcs, fits, row, inner, optional, differ=differ)
                 if formula is None or _truth(formula, whole, data.vertex_attributes or {}, counted) is True
             }
     return found
@@ -238,33 +239,35 @@ def _with_optional(
     optional: Sequence[Link],
     *,
     differ: bool,
-) -> list[list[int | None]]:
+) -> list[tuple[list[int | None], list[tuple[int, ...] | None]]]:
+    """Return the rows with all optional edges and paths, and the vertices of each optional path."""
     labels = [DEFAULT_LABEL] * data.num_vertices if data.vertex_labels is None else data.vertex_labels
-    found = [list(row)]
+    found: list[tuple[list[int | None], list[tuple[int, ...] | None]]] = [(list(row), [])]
     for link in optional:
-        longer: list[list[int | None]] = []
-        for one in found:
-            ends = [end for end in (link.source, link.target) if one[end] is None]
-            if len(ends) != 1 or ends[0] not in _new_vertices(optional, link):
-                longer.append(one)
+        longer = []
+        for one, paths in found:
+            missing = (one, [*paths, None] if link.lengths else paths)
+            ends = {end for end in (link.source, link.target) if one[end] is None}
+            if not ends <= _new_vertices(optional, link) or not (ends or link.lengths):
+                longer.append(missing)
                 continue
-            (new,) = ends
             taken = {vertex for vertex in one if vertex is not None} | set(inner)
+            taken |= {vertex for path in paths for vertex in path or ()}
             extended = []
-            for vertex in fits[new]:
-                if differ and vertex in taken:
-                    continue
+            for vertex in fits[next(iter(ends))] if ends else (None,):
                 whole = [*one]
-                whole[new] = vertex
-                source, target = whole[link.source], whole[link.target]
-                assert source is not None
-                assert target is not None
-                if _served(arcs, (source, target), link, directed=data.directed) and not any(
+                for new in ends:
+                    whole[new] = vertex
+                if any(
                     _is_there(whole, *_kind(one, data), arcs, labels)  # type: ignore[arg-type]
                     for one in link.without
                 ):
-                    extended.append(whole)
-            longer += extended or [one]
+                    continue
+                for path in _paths(data, arcs, link, whole):
+                    fresh = [*path[1:-1], *(() if vertex is None else (vertex,))]
+                    if not differ or (len(set(fresh)) == len(fresh) and taken.isdisjoint(fresh)):
+                        extended.append((whole, [*paths, path] if link.lengths else paths))
+            longer += extended or [missing]
         found = longer
     return found
 
@@ -370,7 +373,8 @@ def occurrences(
 def _images(row: Row) -> tuple[int, ...]:
     """Return the images of all vertices of a row: named ones that are there, then those inside of paths."""
     named, paths = row
-    return (*(image for image in named if image is not None), *(v for path in paths for v in path[1:-1]))
+    inner = (vertex for path in paths if path is not None for vertex in path[1:-1])
+    return (*(image for image in named if image is not None), *inner)
 
 
 _Form: TypeAlias = tuple[Any, ...]
@@ -395,7 +399,9 @@ def _form(
     for link in links:
         through = [place[link.source], place[link.target]]
         if link.lengths:
-            inner = range(len(labels), len(labels) + len(next(left)) - 2)
+            through_all = next(left)
+            assert through_all is not None
+            inner = range(len(labels), len(labels) + len(through_all) - 2)
             labels += [None] * len(inner)
             through[1:1] = inner
         edges |= {_edge(pair, link, directed=directed) for pair in pairwise(through)}
@@ -406,17 +412,28 @@ def _form(
     for link in optional:
         fresh = {link.source, link.target} - known
         before = frozenset(place[v] for v in known if v in place) | frozenset(range(len(place), len(labels)))
-        if all(end in place for end in (link.source, link.target)):
+        path = next(left) if link.lengths else None
+        if path is not None:
+            inner = range(len(labels), len(labels) + len(path) - 2)
+            labels += [None] * len(inner)
+            through = [place[link.source], *inner, place[link.target]]
+            edges |= {_edge(pair, link, directed=directed) for pair in pairwise(through)}
+            if link.increasing is not None and len(through) > 2:
+                chains.add((tuple(through), link.increasing))
+            negated = (*negated, *link.without)
+        elif link.lengths is None and all(end in place for end in (link.source, link.target)):
             edges.add(_edge((place[link.source], place[link.target]), link, directed=directed))
             negated = (*negated, *link.without)
         elif any(end in place for end in (link.source, link.target)):
             ends = tuple(place.get(end) for end in (link.source, link.target))
             kind = _resolved(link.kind, directed=directed)
             new = [_choice(vertices[end]) for end in fresh]
-            shown = frozenset(ends) if kind is EdgeKind.EITHER else ends
-            roles = {end: "new" if end in fresh else "known" for end in (link.source, link.target)}
+            turns = kind is EdgeKind.EITHER and link.increasing is None
+            shown = frozenset(ends) if turns else ends
+            roles: dict[int, Any] = {end: "new" if end in fresh else place[end] for end in fresh | set(place)}
             without = frozenset(_renamed_negated(one, roles, directed) for one in link.without)  # type: ignore[arg-type]
-            missing.add((shown, _choice(link.labels), str(kind), tuple(new), without, before))
+            of_path = (link.lengths, link.increasing)
+            missing.add((shown, _choice(link.labels), str(kind), tuple(new), of_path, without, before))
         known |= fresh
     return (
         tuple(labels),
@@ -464,8 +481,14 @@ def _moved(form: _Form, order: Sequence[int]) -> _Form:
         return tuple(None if vertex is None else order[vertex] for vertex in part)
 
     def of_negated(order_of_ends: Any) -> Any:
-        ends = ((kind, order[end]) if kind == "vertex" else (kind, end) for kind, end in order_of_ends[:2])
+        ends = (
+            (kind, order[end]) if kind == "vertex" and end != "new" else (kind, end)
+            for kind, end in order_of_ends[:2]
+        )
         return *ends, *order_of_ends[2:]
+
+    def of_all_negated(edges: Any) -> Any:
+        return frozenset(frozenset(map(of_negated, one)) for one in edges)
 
     def of_formula(part: Any) -> Any:
         if part is None:
@@ -480,7 +503,9 @@ def _moved(form: _Form, order: Sequence[int]) -> _Form:
         tuple(moved),
         frozenset((of(pair), choice) for pair, choice in edges),
         frozenset((of(through), attribute) for through, attribute in chains),
-        frozenset((of(ends), *rest, of(before)) for ends, *rest, before in missing),
-        frozenset(frozenset(map(of_negated, one)) for one in negated),
+        frozenset(
+            (of(ends), *rest, of_all_negated(without), of(before)) for ends, *rest, without, before in missing
+        ),
+        of_all_negated(negated),
         of_formula(formula),
     )

@@ -181,6 +181,10 @@ class BoundPattern:
             self.filters[end],
         )
 
+    def rows_from(self, edge: BoundEdge, start: int) -> AdjacencyKey:
+        """Return the arcs by which an edge leads from one of its ends to the other."""
+        return self._adjacency(edge, start, edge.other(start))
+
     def rows_of(self, edge: BoundEdge) -> AdjacencyKey:
         """Return the arcs by which an edge leads from its source to its target."""
         return self._adjacency(edge, edge.source, edge.target)

@@ -18,6 +18,7 @@ from motiflux.graph import Graph
 from motiflux.pattern import NegatedEdge, Pattern, Query, QueryVertex
 from motiflux.pattern.queries.shapes import Absent, Case, Shape
 from motiflux.pattern.queries.symmetry import automorphisms_of, distinct_shapes
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 from motiflux.result.queries.columns import CaseColumns, QueryColumns
 from motiflux.result.queries.sources import Filter, of_case
@@ -76,7 +77,7 @@ def parts_of_query(graph: Graph, query: Query, request: Request) -> tuple[list[P
     parts = []
     for number, (shape, case, columns) in enumerate(cases):
         drawn, dropped = _without_other_kinds(graph, case.pattern, request)
-        filters = filters_of(graph, plain, shape, columns)
+        filters = filters_of(graph, plain, shape, columns, Deadline.after(None))
         each = automorphisms_of(shape.skeleton, directed=graph.directed).order if by_occurrence else 1
         parts.append(Part(drawn, _numbered(number, width, _filter(dropped), filters), each))
     return parts, layout

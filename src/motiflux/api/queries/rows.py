@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from motiflux.api.listing import Listing, Search
 from motiflux.api.queries.absent import AbsentEdge
+from motiflux.api.queries.absent_paths import AbsentPaths
 from motiflux.api.queries.checks import check_absent, check_apart, check_symmetry_of
 from motiflux.errors import ArgumentError, PatternError
 from motiflux.graph import Graph
 from motiflux.pattern import Query
-from motiflux.pattern.queries.shapes import Case, Shape
+from motiflux.pattern.queries.shapes import AbsentPath, Case, Shape
 from motiflux.pattern.queries.symmetry import distinct_shapes, images_of
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.engine import Ran
 from motiflux.request.request import Request
 from motiflux.result.queries.columns import CaseColumns, QueryColumns
@@ -123,7 +124,10 @@ class CaseSearch:
     def begin(self, number: int, width: int, limit: int | None) -> RowSource:
         """Begin the search; only rows of whole patterns are limited, as others are filtered."""
         listing = self._listing
-        filters = filters_of(listing.graph, listing.request, self._shape, self.columns)
+        try:
+            filters = filters_of(listing.graph, listing.request, self._shape, self.columns, self._deadline)
+        except OutOfTimeError:
+            return NoRows(complete=False)
         if len(self._searches) == 1:
             source = self._searches[0].begin(limit=None if filters else limit)
         else:
@@ -162,8 +166,16 @@ def columns_of(listing: Listing, shape: Shape, case: Case) -> CaseColumns:
     )
 
 
-def filters_of(graph: Graph, request: Request, shape: Shape, columns: CaseColumns) -> list[Filter]:
-    """Return what drops rows of a case that are in no result, or in that of another case."""
+def filters_of(
+    graph: Graph, request: Request, shape: Shape, columns: CaseColumns, deadline: Deadline
+) -> list[Filter]:
+    """Return what drops rows of a case that are in no result, or in that of another case.
+
+    Raises
+    ------
+    OutOfTimeError
+        The deadline passed meanwhile.
+    """
     case = columns.case
     filters: list[Filter] = []
     if len(case.parts) > 1 and request.semantics is not Semantics.HOMOMORPHISM:
@@ -172,7 +184,11 @@ def filters_of(graph: Graph, request: Request, shape: Shape, columns: CaseColumn
         others = Witnesses(graph, pattern, request.threads)
         filters.append(partial(_kept, columns, partial(_lacks_a_witness, others)))
     for absent in (*shape.absent, *case.apart):
-        filters.append(partial(_kept, columns, AbsentEdge(graph, absent, request).holds))
+        if isinstance(absent, AbsentPath):
+            tests = AbsentPaths(graph, absent, request, deadline).holds
+        else:
+            tests = AbsentEdge(graph, absent, request).holds
+        filters.append(partial(_kept, columns, tests))
     if request.symmetry is Symmetry.SUBGRAPHS and not shape.is_pattern:
         images = images_of(shape.skeleton, directed=graph.directed)
         if len(images) > 1:

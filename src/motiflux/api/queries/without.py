@@ -47,6 +47,7 @@ def counts_without(shape: Shape, request: Request, graph: Graph) -> Without | No
     factors = [case.factor for case in shape.cases]
     if (
         request.copies
+        or len(shape.absent_edges) < len(shape.absent)
         or not shape.is_connected
         or any(isinstance(one, Within) for pattern in patterns for one in pattern.comparisons)
         or shape.skeleton.may_coincide
@@ -57,7 +58,7 @@ def counts_without(shape: Shape, request: Request, graph: Graph) -> Without | No
     for pattern, factor in zip(patterns, factors, strict=True):
         found[pattern] += factor
     columns: dict[str, Absent] = {}
-    for number, absent in enumerate(shape.absent):
+    for number, absent in enumerate(shape.absent_edges):
         if None not in absent.ends:
             for pattern, factor in list(found.items()):
                 joined_too = _with_edges(pattern, absent, ())

@@ -60,7 +60,7 @@ class ArrowTables:
         pa = self._pa
         if field.of_lists:
             values = self._maker(replace(field, of_lists=False))
-            return lambda column: pa.LargeListArray.from_arrays(column.offsets, values(column.values))
+            return lambda column: pa.LargeListArray.from_arrays(_offsets(pa, column), values(column.values))
         if field.kind is Kind.NOTHING:
             return lambda column: pa.nulls(len(column))
         if field.times is not None:
@@ -74,6 +74,12 @@ class ArrowTables:
 def _no_rows(field: Field) -> AnyColumn:
     column = field.no_rows()
     return ListColumn(column, np.zeros(1, np.int64)) if field.of_lists else column
+
+
+def _offsets(pa: Any, column: ListColumn) -> Any:
+    """Return where lists begin: nothing where there is none."""
+    missing = None if column.mask is None else np.append(column.mask, False)
+    return pa.array(column.offsets, mask=missing)
 
 
 def timestamp_type(pa: Any, times: Kind) -> Any:

@@ -24,13 +24,14 @@ class ListColumn:
         The values of all lists, one after the other.
     offsets
         int64 [rows + 1]: where each list begins, and where the last one ends.
+    mask
+        Where there is no list, which is empty then; None: nowhere.
     """
 
     values: Column
     offsets: NDArray[np.int64]
 
-    mask: None = None
-    """No list is missing."""
+    mask: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -43,14 +44,18 @@ class ListColumn:
         values = self.values
         mask = None if values.mask is None else values.mask[chosen]
         taken = Column(values.data[chosen], mask, values.strings, values.times)
-        return ListColumn(taken, ends - ends[0])
+        return ListColumn(taken, ends - ends[0], None if self.mask is None else self.mask[rows])
 
-    def to_list(self) -> list[tuple[Any, ...]]:
-        """Return the lists as tuples of Python objects."""
+    def to_list(self) -> list[tuple[Any, ...] | None]:
+        """Return the lists as tuples of Python objects; None where there is none."""
         values, ends = self.values.to_list(), self.offsets.tolist()
-        return [tuple(values[first:last]) for first, last in pairwise(ends)]
+        missing = np.zeros(len(self), dtype=bool) if self.mask is None else self.mask
+        return [
+            None if no_list else tuple(values[first:last])
+            for (first, last), no_list in zip(pairwise(ends), missing.tolist(), strict=True)
+        ]
 
     def as_text(self) -> Column:
         """Return the lists as strings, in JSON: ``[1, 2]``, ``["a", null]``."""
         texts = [json.dumps(one, default=str, ensure_ascii=False) for one in self.to_list()]
-        return Column(np.arange(len(texts), dtype=np.uint32), None, StringTable.of(texts))
+        return Column(np.arange(len(texts), dtype=np.uint32), self.mask, StringTable.of(texts))

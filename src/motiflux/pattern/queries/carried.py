@@ -41,7 +41,8 @@ def check_carried(tree: PatternText) -> None:
             raise TextError(f"this {_IN_QUERIES}", getattr(parts[0], "start", 0))
     _check_induced(tree)
     tests = [tree.where, *(optional.where for optional in tree.optionals)]
-    tests += [part.details.where for path in tree.paths for part in path]
+    paths = [*tree.paths, *(optional.path for optional in tree.optionals)]
+    tests += [part.details.where for path in paths for part in path]
     for test in tests:
         if test is not None:
             _check(test)

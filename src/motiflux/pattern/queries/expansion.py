@@ -19,6 +19,7 @@ from motiflux.pattern.parser.syntax import (
     TextError,
     VertexText,
 )
+from motiflux.pattern.pattern import Pattern
 from motiflux.pattern.queries.alternatives import (
     conditions_of,
     disjoint_cases,
@@ -26,26 +27,23 @@ from motiflux.pattern.queries.alternatives import (
     is_formula,
 )
 from motiflux.pattern.queries.carried import check_carried
-from motiflux.pattern.queries.marks import (
-    absent_edges,
-    absent_mark,
-    absent_of,
-    absent_pair_mark,
-    formula_marks,
-)
-from motiflux.pattern.queries.parts import cases_of, skeleton_of
+from motiflux.pattern.queries.marks import absent_edges, absent_marks, formula_marks
+from motiflux.pattern.queries.optional import absent_of, names_checked
+from motiflux.pattern.queries.parts import cases_of, position_of, skeleton_of
 from motiflux.pattern.queries.rewriting import for_edges, is_monotone
-from motiflux.pattern.queries.shapes import Absent, Case, PathPlace, Shape
+from motiflux.pattern.queries.shapes import Absent, AbsentPath, Case, LonePath, PathPlace, Shape
 from motiflux.pattern.queries.written import (
-    OptionalStep,
+    OptionalPath,
     Step,
     Written,
     WrittenPath,
     edge_name,
+    lengths_of,
     vertex_name,
     written_of,
 )
 from motiflux.types import MAX_PATTERN_VERTICES
+from motiflux.units import quantity
 
 MAX_PATTERNS = 512
 """Most patterns of a query."""
@@ -77,22 +75,25 @@ def expanded(tree: PatternText, text: str, name: str, query_class: Callable[...,
     check_carried(tree)
     written = written_of(tree)
     paths = _path_columns(written)
-    ranges = [range(step.length[0], step.length[1] + 1) for step in _steps(written) if step.length]
-    number = prod(map(len, ranges)) << len(written.optionals)
+    ranges = [lengths_of(step) for step in _steps(written) if step.length]
+    options = [_options(one) for one in written.optionals]
+    number = prod(map(len, ranges)) * prod(map(len, options))
     if number > MAX_PATTERNS:
-        told = " x ".join(str(len(one)) for one in ranges)
-        raise TextError(f"expected at most {MAX_PATTERNS} patterns, found {number:,} ({told} lengths)", 0)
+        told = " x ".join(str(len(one)) for one in ranges) + " lengths" if ranges else ""
+        told += f"{', ' if ranges else ''}{quantity(len(options), 'OPTIONAL part')}" if options else ""
+        raise TextError(f"expected at most {MAX_PATTERNS} patterns, found {number:,} ({told})", 0)
     shapes = []
     for lengths in product(*ranges):
-        for present in product((True, False), repeat=len(written.optionals)):
+        for present in product(*options):
             shape = _Drawing(written, paths).shape(lengths, present)
             if shape is not None:
                 shapes.append(shape)
     if not shapes:
-        place = next(step.edge.details.length for step in _steps(written) if step.edge.details.length)
+        every = [*_steps(written), *(step for one in written.optionals for step in one.path.steps)]
+        place = next(step.edge.details.length for step in every if step.edge.details.length)
         raise TextError("expected a length of at least 2 from a vertex to itself", place.start)
     fixed = [step for step in _steps(written) if step.length is None]
-    fixed += [step for optional in written.optionals for step in optional.path.steps]
+    fixed += [step for optional in written.optionals for step in optional.path.steps if step.length is None]
     return query_class(
         text,
         tuple(shapes),
@@ -103,9 +104,17 @@ def expanded(tree: PatternText, text: str, name: str, query_class: Callable[...,
     )
 
 
+_Present = tuple[int, ...] | None
+"""The lengths of the steps of an optional path; None where it is missing."""
+
+
+def _options(optional: OptionalPath) -> list[_Present]:
+    return [*optional.lengths, None]
+
+
 @dataclass(frozen=True, slots=True)
 class _PathColumn:
-    """A path of the rows: a whole path of the text, or one step of it."""
+    """A path of the rows: a whole path of the text, or one step of it; optional paths come after others."""
 
     name: str
     path: int
@@ -134,49 +143,103 @@ class _Drawing:
         self.position: dict[str, int] = {}
         self.edge_names: list[str] = []
 
-    def shape(self, lengths: tuple[int, ...], present: tuple[bool, ...]) -> Shape | None:
+    def shape(self, lengths: tuple[int, ...], present: tuple[_Present, ...]) -> Shape | None:
         """Return the shape; None if a path of this length would be a self-loop, or an edge has no end."""
         left = iter(lengths)
-        steps = [self._add_path(path, left) for path in self._written.paths]
+        steps: list[list[PathPlace | None]] = [self._add_path(path, left) for path in self._written.paths]
         if any(place is None for places in steps for place in places):
             return None
-        found = [_place(column, steps) for column in self._columns]
         edges = self._fixed(steps)
-        named = {
-            column.name: tuple(self.edge_names[edge] for edge in place.edges)
-            for column, place in zip(self._columns, found, strict=True)
-            if column.name
-        }
-        tests = list(_conditions(self._written.tree.where, named))
-        absent: list[Absent] = []
-        for optional, is_present in zip(self._written.optionals, present, strict=True):
+        absent: list[Absent | AbsentPath] = []
+        numbers = []
+        for optional, chosen in zip(self._written.optionals, present, strict=True):
             known = all(
                 vertex_name(one) in self.position or vertex_name(one) in optional.fresh
                 for one in optional.path.vertices
             )
-            if is_present and not known:
-                return None
-            edges.append(len(self.edge_names) if is_present else None)
-            if is_present:
-                self._add_optional(optional)
-                tests += _conditions(optional.text.where, named)
+            places: list[PathPlace | None] = [None for _ in optional.path.steps]
+            if chosen is not None:
+                if not known:
+                    return None
+                names_checked(optional)
+                places = self._add_path(optional.path, iter(chosen))
+                if None in places:
+                    return None
             elif known:
-                fixed = {name: at for name, at in self.position.items() if name not in self._walking}
-                absent.append(absent_of(optional, fixed, self._written.tree))
+                absent.append(self._absent(optional))
+            steps.append(places)
+            edges += [
+                None if place is None else place.edges[0]
+                for step, place in zip(optional.path.steps, places, strict=True)
+                if step.length is None
+            ]
+            numbers.append(sum(len(place.edges) for place in places if place is not None))
+        found = [_place(column, steps) for column in self._columns]
+        named = {
+            column.name: tuple(self.edge_names[edge] for edge in place.edges)
+            for column, place in zip(self._columns, found, strict=True)
+            if column.name and place is not None
+        }
+        tests = list(_conditions(self._written.tree.where, named))
+        for optional, chosen in zip(self._written.optionals, present, strict=True):
+            if chosen is not None:
+                tests += _conditions(optional.text.where, named)
         if len(self.position) > MAX_PATTERN_VERTICES:
+            told = ", ".join(map(str, (*lengths, *(length for one in present for length in one or ()))))
             raise TextError(
                 f"expected at most {MAX_PATTERN_VERTICES} query vertices, found {len(self.position)} with the"
-                f" lengths {', '.join(map(str, lengths))}",
+                f" lengths {told}",
                 0,
             )
-        return self._shape(tests, edges, found, absent, (*lengths, *map(int, present)))
+        return self._shape(tests, edges, found, absent, (*lengths, *numbers))
+
+    def _absent(self, optional: OptionalPath) -> Absent | AbsentPath:
+        """Return an optional path that is not there."""
+        names_checked(optional)
+        fixed = {name: at for name, at in self.position.items() if name not in self._walking}
+        paths = [_Drawing(self._written, ()).alone(optional, lengths) for lengths in optional.lengths]
+        there = [path for path in paths if path is not None]
+        if not there:
+            place = next(step.edge.details.length for step in optional.path.steps if step.edge.details.length)
+            raise TextError("expected a length of at least 2 from a vertex to itself", place.start)
+        return absent_of(optional, there, fixed)
+
+    def alone(self, optional: OptionalPath, lengths: tuple[int, ...]) -> LonePath | None:
+        """Return an optional path of some lengths as a pattern of its own; None for a self-loop."""
+        places = [place for place in self._add_path(optional.path, iter(lengths)) if place is not None]
+        if len(places) < len(optional.path.steps):
+            return None
+        named = {
+            name: tuple(self.edge_names[edge] for edge in place.edges)
+            for step, place in zip(optional.path.steps, places, strict=True)
+            if step.length and (name := edge_name(step))
+        }
+        tree = replace(
+            self._written.tree,
+            paths=tuple(self.paths),
+            where=_joined(list(_conditions(optional.text.where, named))),
+            spans=(),
+            marks=(),
+            optionals=(),
+            negated=(),
+        )
+        elements = elements_of(tree)
+        if elements.may_coincide:
+            raise TextError(
+                "expected different vertices after OPTIONAL, found may_equal", optional.text.start
+            )
+        pattern = Pattern(
+            elements.vertices, elements.edges, comparisons=elements.comparisons, negated=elements.negated
+        )
+        edges = (position_of(edge, pattern) for edge in elements.edges)
+        return LonePath(pattern, _whole(places).vertices, tuple(edges))
 
     def _shape(
         self,
         tests: Sequence[Test],
         edges: Sequence[int | None],
-        places: Sequence[PathPlace],
-        absent: Sequence[Absent],
+        places: Sequence[PathPlace | None],
+        absent: Sequence[Absent | AbsentPath],
         chosen: tuple[int, ...],
     ) -> Shape:
         formulas = [formula_of(test) for test in tests if is_formula(test)]
@@ -189,17 +252,14 @@ class _Drawing:
         for alternatives in choices:
             elements = [elements_of(replace(tree, where=_joined([*plain, *one]))) for one in alternatives]
             cases += cases_of(elements, walking)
-        marks = (
-            *formula_marks(formulas, self.position, self.edge_names),
-            *(absent_mark(one) for one in absent if None in one.ends),
-            *(absent_pair_mark(one) for one in absent if one.edge.negated and None not in one.ends),
-        )
+        marks = formula_marks(formulas, self.position, self.edge_names)
+        marks += absent_marks(absent, len(marks))
         return Shape(
             tuple(cases),
             tuple(self.position.get(name) for name in self._written.vertex_names),
             tuple(edges),
             tuple(places),
-            skeleton_of(whole, walking, marks, absent_edges(absent)),
+            skeleton_of(whole, walking, tuple(marks), absent_edges(absent)),
             tuple(absent),
             chosen,
         )
@@ -233,13 +293,6 @@ class _Drawing:
             if step.length is None and place is not None
         ]
 
-    def _add_optional(self, optional: OptionalStep) -> None:
-        """Add an optional edge that is there."""
-        (step,) = optional.path.steps
-        first, last = (self._vertex(one) for one in optional.path.vertices)
-        self.edge_names.append(edge_name(step))
-        self.paths.append((first, _edge(step.edge, edge_name(step)), last))
-
     def _vertex(self, text: VertexText) -> VertexText:
         self.position.setdefault(vertex_name(text), len(self.position))
         return text
@@ -269,11 +322,16 @@ class _Drawing:
         return name
 
 
-def _place(column: _PathColumn, steps: Sequence[Sequence[PathPlace | None]]) -> PathPlace:
-    """Return the vertices and edges of a column: of one step, or of all steps of a path."""
+def _place(column: _PathColumn, steps: Sequence[Sequence[PathPlace | None]]) -> PathPlace | None:
+    """Return the vertices and edges of a column: of one step, or of a whole path; None if it is missing."""
     places = [place for place in steps[column.path] if place is not None]
-    if column.step is not None:
-        return places[column.step]
+    if not places:
+        return None
+    return _whole(places) if column.step is None else places[column.step]
+
+
+def _whole(places: Sequence[PathPlace]) -> PathPlace:
+    """Return the vertices and edges of steps one after the other."""
     vertices = (places[0].vertices[0], *(vertex for place in places for vertex in place.vertices[1:]))
     return PathPlace(vertices, tuple(edge for place in places for edge in place.edges))
 
@@ -300,7 +358,7 @@ def _steps(written: Written) -> Iterator[Step]:
 def _path_columns(written: Written) -> list[_PathColumn]:
     """Return the paths of the rows: named ones, and steps of variable length that have a name or no path."""
     columns = []
-    for at, path in enumerate(written.paths):
+    for at, path in enumerate((*written.paths, *(one.path for one in written.optionals))):
         if path.name is not None:
             columns.append(_PathColumn(path.name.name, at, None))
         for number, step in enumerate(path.steps):

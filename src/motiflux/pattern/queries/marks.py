@@ -7,42 +7,33 @@ from dataclasses import replace
 
 from motiflux.pattern.elements import QueryEdge
 from motiflux.pattern.negated import AnyVertex
-from motiflux.pattern.parser.resolve import elements_of
-from motiflux.pattern.parser.syntax import NegatedTest, PatternText, TextError, VertexText
-from motiflux.pattern.pattern import Pattern
-from motiflux.pattern.queries.alternatives import Atom, Formula, conditions_of
-from motiflux.pattern.queries.rewriting import form_of, names_in
-from motiflux.pattern.queries.shapes import Absent
+from motiflux.pattern.queries.alternatives import Atom, Formula
+from motiflux.pattern.queries.rewriting import form_of
+from motiflux.pattern.queries.shapes import Absent, AbsentPath
 from motiflux.pattern.queries.skeleton import Mark
-from motiflux.pattern.queries.written import OptionalStep, edge_name, vertex_name
 
 
-def absent_of(optional: OptionalStep, position: Mapping[str, int], tree: PatternText) -> Absent:
-    """Return the optional edge as a pattern of its own, to see where there is none."""
-    (step,) = optional.path.steps
-    ends = [vertex_name(one) for one in optional.path.vertices]
-    own = {*optional.fresh, edge_name(step)} - {""}
-    for name, symbol in names_in(optional.text.where).items():
-        if name not in own:
-            raise TextError(
-                f"expected conditions of the edge and of its new vertex after OPTIONAL, found {name!r}",
-                symbol.start,
-            )
-    for test in conditions_of(optional.text.where):
-        for part in test.path.path if isinstance(test, NegatedTest) else ():
-            end = part.details.symbol
-            if isinstance(part, VertexText) and end is not None and end.name not in ends:
-                raise TextError(
-                    f"expected negated edges of the two vertices after OPTIONAL, found {end.name!r}",
-                    end.start,
-                )
-    path = (optional.path.vertices[0], step.edge, optional.path.vertices[1])
-    alone = replace(
-        tree, paths=(path,), where=optional.text.where, spans=(), marks=(), optionals=(), negated=()
-    )
-    elements = elements_of(alone)
-    pattern = Pattern(elements.vertices, elements.edges, negated=elements.negated)
-    return Absent(pattern, tuple(position.get(name) for name in ends), tuple(sorted(position.values())))
+def absent_marks(absent: Sequence[Absent | AbsentPath], first: int) -> list[Mark]:
+    """Return the marks of optional edges and paths that are not there; the first one will be at `first`."""
+    marks: list[Mark] = []
+    for one in absent:
+        if isinstance(one, AbsentPath):
+            marks += _path_marks(one, first + len(marks))
+        elif None in one.ends:
+            marks.append(absent_mark(one))
+        elif one.edge.negated:
+            marks.append(absent_pair_mark(one))
+    return marks
+
+
+def _path_marks(absent: AbsentPath, first: int) -> list[Mark]:
+    """Return the mark of both ends of a path that is not there, and one that adds the vertices before it."""
+    start, end = absent.ends
+    kind = ("absent path", absent.form)
+    if end is None:
+        return [Mark(kind, (start,), around=absent.before)]
+    ends = Mark(kind, around=(start, end)) if absent.turns else Mark(kind, (start, end))
+    return [ends, Mark("before a path", marks=(first,), around=absent.before)]
 
 
 def absent_mark(absent: Absent) -> Mark:
@@ -59,7 +50,16 @@ def absent_mark(absent: Absent) -> Mark:
         if at is None
     ]
     without = _without(absent, tuple(ends))
-    kind = ("absent", tuple(roles), tuple(kinds), edge.labels, edge.where, edge.directed, without)
+    kind = (
+        "absent",
+        tuple(roles),
+        tuple(kinds),
+        edge.labels,
+        edge.where,
+        edge.directed,
+        without,
+        absent.form,
+    )
     return Mark(kind, known, around=absent.before)
 
 
@@ -92,15 +92,15 @@ def _without(absent: Absent, roles: Sequence[Hashable]) -> tuple[str, ...]:
     return tuple(sorted(forms))
 
 
-def absent_edges(absent: Sequence[Absent]) -> list[QueryEdge]:
+def absent_edges(absent: Sequence[Absent | AbsentPath]) -> list[QueryEdge]:
     """Return edges in the place of those that are not there between two vertices of the shape.
 
     Their labels are none that a text can have.
     """
     found = []
     for one in absent:
-        if one.edge.negated:
-            continue  # `absent_pair_mark`
+        if isinstance(one, AbsentPath) or one.edge.negated:
+            continue  # `absent_marks`
         (edge,) = one.edge.edges
         source, target = one.ends[edge.source], one.ends[edge.target]
         if source is not None and target is not None:

@@ -189,11 +189,11 @@ def _part(
         comparisons=tuple(comparisons),
         negated=tuple(one.between(at) for one in elements.negated if one.ends[0] in at),
     )
-    kept = [_position(pattern, edge) for edge in edges]
+    kept = [position_of(edge, pattern) for edge in edges]
     return Part(pattern, tuple(group)), dict(zip(numbers, kept, strict=True))
 
 
-def _position(pattern: Pattern, edge: QueryEdge) -> int:
+def position_of(edge: QueryEdge, pattern: Pattern) -> int:
     """Return the position of an edge in a pattern, which keeps equal edges once."""
     if edge in pattern.edges:
         return pattern.edges.index(edge)

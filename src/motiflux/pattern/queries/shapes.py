@@ -77,11 +77,63 @@ class Absent:
         For each of these two vertices, the vertex of the shape; None for the one that is in no shape.
     before
         The vertices of the shape whose images the new vertex could not have.
+    form
+        Of an edge that stands for an optional path: equal for paths that an automorphism may exchange.
     """
 
     edge: Pattern
     ends: tuple[int | None, ...]
     before: tuple[int, ...]
+    form: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LonePath:
+    """A path that need not be there, of some lengths, as a pattern of its own.
+
+    Parameters
+    ----------
+    pattern
+        The path and its conditions.
+    vertices
+        The vertices of the pattern in the order of the path: twice the same one at both ends of a ring.
+    edges
+        The edges of the pattern in the order of the path.
+    """
+
+    pattern: Pattern
+    vertices: tuple[int, ...]
+    edges: tuple[int, ...]
+
+    @property
+    def turned(self) -> LonePath:
+        """The path from its other end."""
+        return LonePath(self.pattern, self.vertices[::-1], self.edges[::-1])
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentPath:
+    """An optional path that is not there.
+
+    Parameters
+    ----------
+    paths
+        The path for each choice of lengths; none may be there. The first vertex is one of the shape.
+    ends
+        The vertices of the shape at both ends; None for a last vertex that is in no shape.
+    before
+        The vertices of the shape whose images the new vertices could not have.
+    form
+        Equal for paths that an automorphism may exchange.
+    turns
+        Whether the path is the same from both ends.
+    """
+
+    paths: tuple[LonePath, ...]
+    ends: tuple[int, int | None]
+    before: tuple[int, ...]
+    form: str
+    turns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +149,22 @@ class Shape:
     edges
         The same for each edge that the text names.
     paths
-        The places of paths.
+        The places of paths; None where an optional one is missing.
     skeleton
         The whole shape, before its cases, for automorphisms.
     absent
-        Optional edges that must not be there.
+        Optional edges and paths that must not be there.
     lengths
-        The lengths of paths of variable length, and for each optional edge 0 or 1, in the order of the text.
+        The lengths of paths of variable length, and for each optional edge or path the number of its edges,
+        in the order of the text: 0 where it is missing.
     """
 
     cases: tuple[Case, ...]
     vertices: tuple[int | None, ...]
     edges: tuple[int | None, ...]
-    paths: tuple[PathPlace, ...]
+    paths: tuple[PathPlace | None, ...]
     skeleton: Skeleton
-    absent: tuple[Absent, ...] = ()
+    absent: tuple[Absent | AbsentPath, ...] = ()
     lengths: tuple[int, ...] = ()
 
     @property
@@ -128,6 +181,11 @@ class Shape:
     def overlaps(self) -> bool:
         """Whether embeddings of several cases overlap, so that choices of copies are in several, too."""
         return any(case.without for case in self.cases)
+
+    @property
+    def absent_edges(self) -> tuple[Absent, ...]:
+        """Optional edges that must not be there, without paths."""
+        return tuple(one for one in self.absent if isinstance(one, Absent))
 
     @property
     def has_negated_apart(self) -> bool:

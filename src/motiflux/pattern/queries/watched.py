@@ -13,7 +13,7 @@ from motiflux.pattern.elements import QueryEdge, QueryVertex
 from motiflux.pattern.negated import AnyVertex, NegatedEdge
 from motiflux.pattern.pattern import Pattern
 from motiflux.pattern.queries.query import Query
-from motiflux.pattern.queries.shapes import Absent, Case, Shape
+from motiflux.pattern.queries.shapes import Absent, AbsentPath, Case, Shape
 from motiflux.pattern.queries.symmetry import automorphisms_of, distinct_shapes
 from motiflux.types import Semantics
 
@@ -211,8 +211,13 @@ def _implies(edge: QueryEdge, other: QueryEdge) -> bool:
     return weaker == replace(other, name="")
 
 
-def _missing(absent: Absent, shape: Shape, query: Query, semantics: Semantics) -> NegatedEdge:
+def _missing(absent: Absent | AbsentPath, shape: Shape, query: Query, semantics: Semantics) -> NegatedEdge:
     """Return an optional edge that is not there as a negated edge."""
+    if isinstance(absent, AbsentPath):
+        expected = (
+            "OPTIONAL edges, or paths of one edge or more to any vertex, without comparisons, on streams"
+        )
+        raise ArgumentError("patterns", expected, str(query))
     (edge,) = absent.edge.edges
     if absent.edge.negated:
         raise ArgumentError("patterns", "no negated edges behind OPTIONAL on streams", str(query))

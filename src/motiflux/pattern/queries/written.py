@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, product
 
 from motiflux.pattern.parser.syntax import (
     Details,
@@ -50,12 +51,17 @@ class WrittenPath:
 
 
 @dataclass(frozen=True, slots=True)
-class OptionalStep:
-    """An optional edge, its condition, and the names of its ends that are new."""
+class OptionalPath:
+    """An optional edge or path, its condition, and the names of its vertices that are new."""
 
     path: WrittenPath
     text: OptionalText
     fresh: tuple[str, ...]
+
+    @property
+    def lengths(self) -> list[tuple[int, ...]]:
+        """The choices of lengths of its steps of variable length: one, of none, for edges."""
+        return list(product(*(lengths_of(step) for step in self.path.steps if step.length)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ class Written:
     """
 
     paths: tuple[WrittenPath, ...]
-    optionals: tuple[OptionalStep, ...]
+    optionals: tuple[OptionalPath, ...]
     vertex_names: tuple[str, ...]
     tree: PatternText
     taken: frozenset[str]
@@ -85,7 +91,7 @@ def written_of(tree: PatternText) -> Written:
     Raises
     ------
     TextError
-        A length that no path can have, or an optional part that is no edge at a vertex before it.
+        A length that no path can have, or an optional part that is no path from or to a vertex before it.
     """
     taken = _names_of(tree)
     unused = (name for number in count(1) if (name := f"_{number}") not in taken)
@@ -118,12 +124,12 @@ def written_of(tree: PatternText) -> Written:
     return Written(tuple(paths), tuple(optionals), tuple(named), tree, frozenset(taken | set(named)))
 
 
-def _optional(text: OptionalText, vertices: tuple[VertexText, ...], before: set[str]) -> OptionalStep:
-    edges = [part for part in text.path if isinstance(part, EdgeText)]
-    if len(edges) != 1:
-        raise TextError(f"expected one edge after OPTIONAL, found {len(edges)}", text.start)
-    if edges[0].details.length is not None:
-        raise TextError("expected an edge after OPTIONAL, found a path", edges[0].details.length.start)
+def _optional(text: OptionalText, vertices: tuple[VertexText, ...], before: set[str]) -> OptionalPath:
+    steps = tuple(
+        Step(part, _length(part.details.length)) for part in text.path if isinstance(part, EdgeText)
+    )
+    if not steps:
+        raise TextError("expected an edge or a path after OPTIONAL, found a vertex", text.start)
     known = [one for one in vertices if vertex_name(one) in before]
     if not known:
         raise TextError("expected an edge at a vertex before OPTIONAL, found another", text.start)
@@ -134,8 +140,23 @@ def _optional(text: OptionalText, vertices: tuple[VertexText, ...], before: set[
                 " OPTIONAL",
                 one.start,
             )
+    _check_inner(vertices, before)
     fresh = tuple(vertex_name(one) for one in vertices if vertex_name(one) not in before)
-    return OptionalStep(WrittenPath(vertices, (Step(edges[0], None),)), text, fresh)
+    return OptionalPath(WrittenPath(vertices, steps), text, fresh)
+
+
+def _check_inner(vertices: Sequence[VertexText], before: set[str]) -> None:
+    """Refuse an optional path through a vertex before it, or through one twice."""
+    seen: set[str] = set()
+    for at, one in enumerate(vertices):
+        name = vertex_name(one)
+        inner = 0 < at < len(vertices) - 1
+        if (name in before and inner) or (name not in before and name in seen):
+            raise TextError(
+                f"expected a path through new vertices after OPTIONAL, each once, found {name!r} again",
+                one.start,
+            )
+        seen.add(name)
 
 
 def vertex_name(vertex: VertexText) -> str:
@@ -148,6 +169,12 @@ def edge_name(step: Step) -> str:
     """Return the name of a step; empty if it has none."""
     symbol = step.edge.details.symbol
     return symbol.name if symbol else ""
+
+
+def lengths_of(step: Step) -> range:
+    """Return the lengths of a step of variable length."""
+    assert step.length is not None
+    return range(step.length[0], step.length[1] + 1)
 
 
 def _length(text: LengthText | None) -> tuple[int, int] | None:

@@ -207,6 +207,8 @@ class QueryColumns:
                 lists = np.empty(rows, object)
                 lists[:] = [tuple(listed[a:b]) for a, b in pairwise(ends)]
                 values = lists
+                if one.mask is not None:
+                    values[one.mask] = None
             elif element.may_miss:
                 values = values.astype(object)
                 if one.mask is not None:
@@ -221,10 +223,13 @@ class QueryColumns:
         for source in self._sources:
             values = found[source.element]
             column = source.make(values)
+            if values.offsets is not None:
+                columns.append(ListColumn(column, values.offsets, values.mask))
+                continue
             if values.mask is not None:
                 mask = values.mask if column.mask is None else column.mask | values.mask
                 column = Column(column.data, mask, column.strings, column.times)
-            columns.append(column if values.offsets is None else ListColumn(column, values.offsets))
+            columns.append(column)
         return columns
 
     def parts(self, block: Block) -> Iterator[tuple[RowColumns, VertexArray]]:
@@ -278,6 +283,12 @@ class QueryColumns:
         for element in self._elements:
             if element.is_path:
                 place = case.shape.paths[element.at]
+                if place is None:
+                    none = np.empty(0, VERTEX_DTYPE if element.of_vertices else np.int64)
+                    copied = None if element.of_vertices else np.empty(0, np.int64)
+                    zeros, missing = np.zeros(len(rows) + 1, np.int64), np.ones(len(rows), dtype=bool)
+                    found.append(Values(none, copied, missing, zeros))
+                    continue
                 chosen: Sequence[int] = place.vertices if element.of_vertices else place.edges
                 offsets = np.arange(len(rows) + 1, dtype=np.int64) * len(chosen)
                 if element.of_vertices:

@@ -31,7 +31,8 @@ def elements_of(query: Query, *, with_edges: bool) -> list[QueryElement]:
         for at, name in enumerate(query.vertex_names)
     ]
     paths = [(f"p{at}", name or f"p{at}") for at, name in enumerate(query.path_names)]
-    found += [QueryElement(plain, name, at, True, True, False) for at, (plain, name) in enumerate(paths)]
+    misses = [any(shape.paths[at] is None for shape in query.shapes) for at in range(len(paths))]
+    found += [QueryElement(plain, name, at, True, True, misses[at]) for at, (plain, name) in enumerate(paths)]
     if with_edges:
         found += [
             QueryElement(
@@ -45,7 +46,7 @@ def elements_of(query: Query, *, with_edges: bool) -> list[QueryElement]:
             for at, name in enumerate(query.edge_names)
         ]
         found += [
-            QueryElement(plain + EDGES, name + EDGES, at, False, True, False)
+            QueryElement(plain + EDGES, name + EDGES, at, False, True, misses[at])
             for at, (plain, name) in enumerate(paths)
         ]
     return found

@@ -21,6 +21,11 @@ class Values:
     mask: NDArray[np.bool_] | None = None
     offsets: Numbers | None = None
 
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.values) if self.offsets is None else len(self.offsets) - 1
+
 
 def copies_of(values: Values) -> Numbers:
     """Return the copies of edges, which are there if edges have columns."""
@@ -35,7 +40,7 @@ def together(pieces: Sequence[Values]) -> Values:
     mask = None
     if any(piece.mask is not None for piece in pieces):
         mask = np.concatenate(
-            [np.zeros(len(one.values), dtype=bool) if one.mask is None else one.mask for one in pieces]
+            [np.zeros(one.rows, dtype=bool) if one.mask is None else one.mask for one in pieces]
         )
     copies = [one.copies for one in pieces if one.copies is not None]
     offsets = None
