@@ -54,7 +54,7 @@ class QueryCase:
         paths += map(self._negated, self.negated[:first])
         tests += map(self._negated, self.negated[first:])
         if self.formula is not None:
-            tests.append(_written(self.formula))
+            tests.append(self._written(self.formula))
         where = f" WHERE {' AND '.join(tests)}" if tests else ""
         known = {end for link in self.links for end in (link.source, link.target)}
         optional = ""
@@ -85,6 +85,22 @@ class QueryCase:
         ]
         link = Link(0, 1, labels, kind)
         return f"NOT {ends[0]}{_edge(link, '')}{ends[1]}"
+
+    def _written(self, formula: Any) -> str:
+        kind, content = formula
+        if kind == "atom":
+            vertex, attribute, value = content
+            return f"v{vertex}.{attribute} = {value}"
+        if kind == "absent":
+            return self._negated(content)
+        if kind == "degree":
+            vertex, direction, labels, number = content
+            counted = ", ".join(one for one in (f"v{vertex}", direction, labels) if one is not None)
+            return f"degree({counted}) >= {number}"
+        if kind == "not":
+            inner = self._written(content)
+            return f"NOT {inner}" if content[0] in ("atom", "degree") else f"NOT ({inner})"
+        return "(" + f" {kind.upper()} ".join(map(self._written, content)) + ")"
 
     def _vertex(self, vertex: int) -> str:
         label = self.vertices[vertex]
@@ -134,22 +150,6 @@ def _edge(link: Link, name: str) -> str:
     return f"-{inside}-" + (">" if link.kind == "arc" else "")
 
 
-def _written(formula: Any) -> str:
-    kind, content = formula
-    if kind == "atom":
-        vertex, attribute, value = content
-        return f"v{vertex}.{attribute} = {value}"
-    if kind == "degree":
-        vertex, direction, labels, number = content
-        counted = ", ".join(one for one in (f"v{vertex}", direction, labels) if one is not None)
-        return f"degree({counted}) >= {number}"
-    if kind == "not":
-        return (
-            f"NOT {_written(content)}" if content[0] in ("atom", "degree") else f"NOT ({_written(content)})"
-        )
-    return "(" + f" {kind.upper()} ".join(map(_written, content)) + ")"
-
-
 @st.composite
 def degrees(draw: st.DrawFn, vertices: Sequence[int], *, directed: bool, labelled: bool) -> Any:
     """Draw a condition on the degree of a vertex."""
@@ -160,18 +160,24 @@ def degrees(draw: st.DrawFn, vertices: Sequence[int], *, directed: bool, labelle
 
 @st.composite
 def formulas(
-    draw: st.DrawFn, vertices: Sequence[int], depth: int = 2, atoms: st.SearchStrategy[Any] | None = None
+    draw: st.DrawFn,
+    vertices: Sequence[int],
+    depth: int = 2,
+    atoms: st.SearchStrategy[Any] | None = None,
+    absent: st.SearchStrategy[Any] | None = None,
 ) -> Any:
-    """Draw AND, OR and NOT of conditions of several vertices."""
+    """Draw AND, OR and NOT of conditions of several vertices; outside of NOT also absent edges."""
     if depth == 0 or draw(st.integers(0, 3)) == 0:
         if atoms is not None and draw(st.booleans()):
             return draw(atoms)
+        if absent is not None and draw(st.booleans()):
+            return "absent", draw(absent)
         return "atom", (draw(st.sampled_from(vertices)), "x", draw(st.sampled_from((1, 2))))
     kind = draw(st.sampled_from(("or", "and", "not")))
     if kind == "not":
         return "not", draw(formulas(vertices, depth - 1, atoms))
-    parts = draw(st.lists(formulas(vertices, depth - 1, atoms), min_size=2, max_size=2))
-    return kind, parts
+    part = formulas(vertices, depth - 1, atoms, absent)
+    return kind, draw(st.lists(part, min_size=2, max_size=2))
 
 
 @st.composite
@@ -246,8 +252,11 @@ def query_cases(
         formula = draw(degrees(range(named), directed=directed, labelled=labelled))
     if "or" in features:
         atoms = None if formula is None else st.just(formula)
-        formula = draw(formulas(range(named), atoms=atoms))
+        absent = negated_edges(range(named), kinds, labelled=labelled) if "negated" in features else None
+        formula = draw(formulas(range(named), atoms=atoms, absent=absent))
     number = draw(st.integers(1, 2)) if "negated" in features else 0
+    if "or" in features and number:
+        number = draw(st.integers(0, 1))
     negated = tuple(draw(negated_edges(range(named), kinds, labelled=labelled)) for _ in range(number))
     most = max(max(one.source, one.target) for one in (*links, *optional))
     if "negated" in features and optional and draw(st.booleans()):

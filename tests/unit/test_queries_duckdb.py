@@ -53,6 +53,19 @@ QUERIES: dict[str, str] = {
     "(a)-->(b) WHERE degree(b, out) <= 2 OPTIONAL (b)-->(c)": (
         f"FROM ({OPTIONAL}) WHERE (SELECT count(*) FROM e n WHERE n.s = b) <= 2"
     ),
+    "(a)-->(b) WHERE NOT (b)-->(a) OR a.x = 1": (
+        f"FROM e WHERE {BACK.format('e.t', 'e.s')} OR (SELECT x FROM v WHERE v.id = e.s) = 1"
+    ),
+    "(a)-[*2]->(b) WHERE NOT (b)-->(a) OR NOT (a)-->(b)": (
+        f"FROM ({TWO}) WHERE {BACK.format('b', 'a')} OR {BACK.format('a', 'b')}"
+    ),
+    "(a)-[*1..2]->(b) WHERE NOT (b)-->() OR (NOT (b)-->(a) AND b.x = 2)": (
+        f"FROM ({UP_TO_TWO}) WHERE b NOT IN (SELECT s FROM e)"
+        f" OR ({BACK.format('b', 'a')} AND (SELECT x FROM v WHERE v.id = b) = 2)"
+    ),
+    "(a)-->(b), (c)-->(d) WHERE NOT (b)-->(c) OR a.x = 1": (
+        f"FROM ({APART}) WHERE {BACK.format('b', 'c')} OR (SELECT x FROM v WHERE v.id = a) = 1"
+    ),
     "(a)-[*1..2]->(b) RETURN DISTINCT a, b": f"FROM (SELECT DISTINCT a, b FROM ({UP_TO_TWO}))",
     "(a)-[*1..2]->(b) RETURN DISTINCT a HAVING count(b) >= 9": (
         f"FROM (SELECT a FROM ({UP_TO_TWO}) GROUP BY a HAVING count(DISTINCT b) >= 9)"

@@ -27,6 +27,10 @@ PATHS = mf.Graph.from_edges(
         ("(a)-->(b) WHERE a.kind = 'x' OR degree(b, out) = 0", [(0, 1), (1, 2), (2, 3)]),
         ("(a)-[*2]->(b) WHERE 1 <= degree(a) <= 1 AND NOT (a)-->(b)", [(0, 2), (4, 2)]),
         ("(a)-->(b) WHERE NOT (degree(a) < 3 OR b.kind = 'x')", [(1, 2), (2, 3)]),
+        ("(a)-->(b) WHERE NOT (b)-->(a) OR a.kind = 'x'", [(0, 1), (1, 2), (2, 3), (4, 1)]),
+        ("(a)-->(b) WHERE NOT (b)-->() OR NOT ()-->(a)", [(0, 1), (2, 3), (4, 1)]),
+        ("(a)-->(b) WHERE (NOT (b)-->(a) AND a.kind = 'z') OR b.kind = 'y'", [(1, 2), (2, 3), (4, 1)]),
+        ("(a)-[*2]->(b) WHERE NOT (b)-->(a) OR NOT (a)-->(b)", [(0, 2), (1, 3), (4, 2)]),
         (
             "(a)-->(b) WHERE degree(b) > 1 OPTIONAL (b)-->(c) WHERE degree(c, in) = 1",
             [(0, 1, 2), (1, 2, 3), (2, 1, None), (4, 1, 2)],
@@ -102,7 +106,7 @@ def test_parts_that_are_exchanged_are_one_occurrence() -> None:
     [
         ("(a)-->(b) OPTIONAL (b)-->(c) WHERE NOT (c)-->(a)", "of the vertices after OPTIONAL, found 'a'"),
         ("(a)-->(b) OPTIONAL (b)-->(c) WHERE c.x = 1 OR NOT (c)-->()", "only AND joins negated edges"),
-        ("(a)-->(b) WHERE a.x = 1 OR b.x = 2 AND NOT (b)-->(a)", "only AND joins negated edges"),
+        ("(a)-->(b) WHERE NOT (a.x = 1 AND NOT (b)-->(a))", "AND and OR alone around a negated edge"),
         (
             "(a)-->(b)-->(c), (d)-->(e)-->(f), "
             + ", ".join(f"NOT (a)--({end})" for end in "def")
@@ -162,3 +166,33 @@ def test_some_vertices_of_a_query_are_induced_in_each_of_its_patterns(
 def test_what_queries_cannot_induce_is_refused_by_name(text: str, message: str) -> None:
     with pytest.raises(mf.PatternSyntaxError, match=message):
         mf.Query.parse(text)
+
+
+def test_copies_and_negated_edges_that_or_joins() -> None:
+    """Each embedding is listed once, by conditions of edges or because an edge is not there."""
+    graph = mf.Graph.from_edges(
+        [(0, 1), (0, 1), (1, 0), (1, 2), (2, 3)], directed=True, edge_attributes={"t": [1, 2, 3, 4, 5]}
+    )
+    text = "(a)-[x]->(b) WHERE x.t = 2 OR NOT (b)-->(a)"
+    found = mf.match(graph, text, edges=True, attributes=["t"]).to_arrow().to_pylist()
+    assert sorted((row["v0"], row["v1"], row["e0.t"]) for row in found) == [(0, 1, 2), (1, 2, 4), (2, 3, 5)]
+    assert mf.count(graph, text) == 3
+    with pytest.raises(mf.ArgumentError, match=r"^copies: "):
+        mf.count(graph, text, copies=True)
+
+
+def test_or_of_negated_edges_is_symmetric() -> None:
+    graph = mf.Graph.from_edges(
+        [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)], directed=False, edge_labels=list("pppqq")
+    )
+    text = "(a)--(b)--(c) WHERE NOT (a)-[:q]-() OR NOT (c)-[:q]-()"
+    number = int(mf.count(graph, text))
+    assert number > 0
+    assert mf.count(graph, text, symmetry="subgraphs") == number // 2
+    assert len(mf.match(graph, text, symmetry="subgraphs").to_numpy()) == number // 2
+
+
+def test_a_monitor_refuses_or_of_edges_to_any_vertex() -> None:
+    text = "(a)-->(b) WHERE NOT (b)-->() OR NOT ()-->(a)"
+    with pytest.raises(mf.ArgumentError, match="no negated edges to any vertex beside OR"):
+        mf.Monitor(PATHS, text)

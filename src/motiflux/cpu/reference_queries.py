@@ -60,7 +60,8 @@ Formula: TypeAlias = "tuple[str, Any]"
 """``("and", formulas)``, ``("or", formulas)``, ``("not", formula)``, ``("atom", (vertex, name, value))``.
 
 An atom says that the attribute of the vertex equals the value, which is unknown where it is missing;
-``("degree", (vertex, direction, labels, number))`` that the vertex has so many edges or more.
+``("degree", (vertex, direction, labels, number))`` that the vertex has so many edges or more;
+``("absent", negated_edge)`` that an edge is not there.
 """
 Row: TypeAlias = "tuple[tuple[int | None, ...], tuple[tuple[int, ...] | None, ...]]"
 """The images of named vertices, and the vertices of each path; None where an optional one is missing."""
@@ -146,7 +147,7 @@ def rows(
             found |= {
                 (tuple(whole), (*listed, *more))
                 for whole, more in _with_optional(data, arcs, fits, row, inner, optional, differ=differ)
-                if formula is None or _truth(formula, whole, data.vertex_attributes or {}, counted) is True
+                if formula is None or _truth(formula, whole, data, counted, arcs) is True
             }
     return found
 
@@ -298,7 +299,7 @@ def _degrees_in(formula: Formula, data: Data) -> dict[tuple[Any, Any], list[int]
             labels=labels,
         )
         return {(direction, labels): numbers}
-    parts = () if kind == "atom" else (content,) if kind == "not" else content
+    parts = () if kind in ("atom", "absent") else (content,) if kind == "not" else content
     found: dict[tuple[Any, Any], list[int]] = {}
     for part in parts:
         found |= _degrees_in(part, data)
@@ -308,8 +309,9 @@ def _degrees_in(formula: Formula, data: Data) -> dict[tuple[Any, Any], list[int]
 def _truth(
     formula: Formula,
     row: Sequence[int | None],
-    attributes: Mapping[str, Sequence[Any]],
+    data: Data,
     counted: Mapping[tuple[Any, Any], Sequence[int]],
+    arcs: Arcs,
 ) -> bool | None:
     """Return the truth of a formula: None where it is unknown."""
     kind, content = formula
@@ -320,12 +322,15 @@ def _truth(
     if kind == "atom":
         vertex, attribute, value = content
         image = row[vertex]
-        found = None if image is None else attributes[attribute][image]
+        found = None if image is None else (data.vertex_attributes or {})[attribute][image]
         return None if found is None else bool(found == value)
+    if kind == "absent":
+        labels = [DEFAULT_LABEL] * data.num_vertices if data.vertex_labels is None else data.vertex_labels
+        return not _is_there(row, *_kind(content, data), arcs, labels)  # type: ignore[arg-type]
     if kind == "not":
-        inner = _truth(content, row, attributes, counted)
+        inner = _truth(content, row, data, counted, arcs)
         return None if inner is None else not inner
-    truths = [_truth(part, row, attributes, counted) for part in content]
+    truths = [_truth(part, row, data, counted, arcs) for part in content]
     decisive = kind == "or"
     if decisive in truths:
         return decisive
@@ -441,7 +446,7 @@ def _form(
         frozenset(chains),
         frozenset(missing),
         frozenset(_renamed_negated(one, place, directed) for one in negated),  # type: ignore[arg-type]
-        _formula_form(formula, place),
+        _formula_form(formula, place, directed=directed),
     )
 
 
@@ -456,16 +461,18 @@ def _choice(choice: LabelChoice) -> Any:
     return frozenset(choice) if isinstance(choice, (set, frozenset)) else frozenset({choice})
 
 
-def _formula_form(formula: Formula | None, place: Mapping[int, int]) -> Any:
+def _formula_form(formula: Formula | None, place: Mapping[int, int], *, directed: bool) -> Any:
     if formula is None:
         return None
     kind, content = formula
     if kind in ("atom", "degree"):
         vertex, *rest = content
         return kind, place.get(vertex), tuple(rest)
+    if kind == "absent":
+        return kind, _renamed_negated(content, place, directed)  # type: ignore[arg-type]
     if kind == "not":
-        return kind, _formula_form(content, place)
-    return kind, frozenset(_formula_form(part, place) for part in content)
+        return kind, _formula_form(content, place, directed=directed)
+    return kind, frozenset(_formula_form(part, place, directed=directed) for part in content)
 
 
 def _moved(form: _Form, order: Sequence[int]) -> _Form:
@@ -495,6 +502,8 @@ def _moved(form: _Form, order: Sequence[int]) -> _Form:
             return None
         if part[0] in ("atom", "degree"):
             return part[0], None if part[1] is None else order[part[1]], part[2]
+        if part[0] == "absent":
+            return part[0], frozenset(map(of_negated, part[1]))
         if part[0] == "not":
             return part[0], of_formula(part[1])
         return part[0], frozenset(map(of_formula, part[1]))

@@ -15,8 +15,8 @@ from motiflux.api.queries.estimates import largest_kind
 from motiflux.api.queries.rows import columns_of, filters_of
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
-from motiflux.pattern import NegatedEdge, Pattern, Query, QueryVertex
-from motiflux.pattern.queries.shapes import Absent, Case, Shape
+from motiflux.pattern import Pattern, Query
+from motiflux.pattern.queries.shapes import Case, Shape, absent_of_negated
 from motiflux.pattern.queries.symmetry import automorphisms_of, distinct_shapes
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
@@ -94,13 +94,7 @@ def _without_other_kinds(
     kept = largest_kind(pattern, graph, request.semantics)
     others = [one for one in pattern.negated_pairs if one not in kept]
     drawn = replace(pattern, negated=tuple(one for one in pattern.negated if one not in others))
-    return drawn, [AbsentEdge(graph, _absent(one), request).holds for one in others]
-
-
-def _absent(negated: NegatedEdge) -> Absent:
-    """Return a negated edge as one that must not be between two vertices of a row."""
-    edge = replace(negated.as_edge(), source=0, target=1)
-    return Absent(Pattern((QueryVertex("0"), QueryVertex("1")), (edge,)), negated.ends, negated.ends)
+    return drawn, [AbsentEdge(graph, absent_of_negated(one), request).holds for one in others]
 
 
 def _filter(tests: Sequence[Callable[[VertexArray], NDArray[np.bool_]]]) -> Filter:

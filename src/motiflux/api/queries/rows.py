@@ -16,7 +16,7 @@ from motiflux.api.queries.checks import check_absent, check_apart, check_symmetr
 from motiflux.errors import ArgumentError, PatternError
 from motiflux.graph import Graph
 from motiflux.pattern import Query
-from motiflux.pattern.queries.shapes import AbsentPath, Case, Shape
+from motiflux.pattern.queries.shapes import AbsentPath, Case, Shape, absent_of_negated
 from motiflux.pattern.queries.symmetry import distinct_shapes, images_of
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.engine import Ran
@@ -182,7 +182,9 @@ def filters_of(
         filters.append(lambda block: block[_different(columns.vertices(block))])
     for pattern in case.without or ():
         others = Witnesses(graph, pattern, request.threads)
-        filters.append(partial(_kept, columns, partial(_lacks_a_witness, others)))
+        negated = [one for one in pattern.negated if one not in case.pattern.negated]
+        absent_too = [AbsentEdge(graph, absent_of_negated(one), request) for one in negated]
+        filters.append(partial(_kept, columns, partial(_is_not_case, others, absent_too)))
     for absent in (*shape.absent, *case.apart):
         if isinstance(absent, AbsentPath):
             tests = AbsentPaths(graph, absent, request, deadline).holds
@@ -203,9 +205,14 @@ def _kept(
     return block[holds(columns.vertices(block))]
 
 
-def _lacks_a_witness(witnesses: Witnesses, vertices: VertexArray) -> NDArray[np.bool_]:
-    """Return where some query edge of a pattern has no edge between the vertices of a row."""
-    return np.asarray((witnesses.found(np.ascontiguousarray(vertices)) < 0).any(axis=0))
+def _is_not_case(
+    witnesses: Witnesses, negated: Sequence[AbsentEdge], vertices: VertexArray
+) -> NDArray[np.bool_]:
+    """Return where a query edge of another case is missing, or one of its negated edges is there."""
+    found = np.asarray((witnesses.found(np.ascontiguousarray(vertices)) < 0).any(axis=0))
+    for one in negated:
+        found |= ~one.holds(vertices)
+    return found
 
 
 def _different(vertices: VertexArray) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from itertools import islice, pairwise, product
 from math import prod
 from typing import TypeAlias
 
-from motiflux.pattern.parser.meaning import ONLY_AND_NEGATES, conjuncts
+from motiflux.pattern.parser.meaning import conjuncts
 from motiflux.pattern.parser.syntax import (
     Among,
     Attribute,
@@ -22,7 +22,7 @@ from motiflux.pattern.parser.syntax import (
     Test,
     TextError,
 )
-from motiflux.pattern.queries.rewriting import form_of, is_degree, names_in
+from motiflux.pattern.queries.rewriting import form_of, is_degree, names_in, nodes
 
 MAX_CASES = 64
 """Most cases of the conditions of one pattern."""
@@ -34,7 +34,7 @@ MAX_PRODUCT = 1024
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A condition of one element."""
+    """A condition of one element, by its name, or an edge that must not be there, under a name of its own."""
 
     name: str
     test: Test
@@ -52,11 +52,13 @@ Formula: TypeAlias = "Atom | Choice"
 
 
 def is_formula(test: Test) -> bool:
-    """Whether OR or NOT joins conditions of several elements in `test`."""
+    """Whether OR or NOT joins conditions of several elements, or edges that must not be there, in `test`."""
     inner = test
     while isinstance(inner, Negated):
         inner = inner.inner
-    return isinstance(inner, Joined) and len(names_in(inner)) > 1
+    if not isinstance(inner, Joined):
+        return False
+    return len(names_in(inner)) > 1 or any(isinstance(one, NegatedTest) for one in nodes(inner))
 
 
 def formula_of(test: Test, *, negated: bool = False) -> Formula:
@@ -75,8 +77,12 @@ def formula_of(test: Test, *, negated: bool = False) -> Formula:
             return formula_of(inner, negated=not negated)
         case Joined(every, parts):
             return Choice(every is not negated, tuple(formula_of(part, negated=negated) for part in parts))
+        case NegatedTest() if negated:
+            raise TextError(
+                "expected AND and OR alone around a negated edge, found NOT before it", test.start
+            )
         case NegatedTest():
-            raise TextError(f"{ONLY_AND_NEGATES}, as in NOT (a)-->(b) AND a.x = 1", test.start)
+            return Atom(f"NOT {form_of(test)}", test)
     raise TextError(
         "expected conditions of one vertex or edge each beside OR and NOT, as in a.x = 1 OR b.y = 2",
         test.start,
@@ -102,9 +108,9 @@ def disjoint_cases(formulas: Sequence[Formula], vertices: frozenset[str]) -> lis
     """Return the alternatives of each of the disjoint cases in which all formulas hold.
 
     Conditions of vertices are decided one by one: true, or not true. Those of edges are not, as an edge has
-    copies, of which some may satisfy a condition and others not. So a case has alternatives: conditions that
-    AND joins, of which those of one alternative at least hold. Several are there only if OR joins conditions
-    of several edges.
+    copies, of which some may satisfy a condition and others not; nor is it decided whether an edge is there.
+    So a case has alternatives: conditions that AND joins, of which those of one alternative at least hold.
+    Several are there only if OR joins conditions of several edges, or negated edges.
 
     Raises
     ------
@@ -160,8 +166,10 @@ def form_of_atom(atom: Atom) -> object:
 
 
 def _of_edges(formula: Formula) -> list[list[Test]]:
-    """Return alternatives: conditions of edges that AND joins."""
-    if isinstance(formula, Atom) or len({atom.name for atom in _atoms(formula)}) == 1:
+    """Return alternatives: conditions of edges, and edges that must not be there, that AND joins."""
+    atoms = list(_atoms(formula))
+    of_one = len({atom.name for atom in atoms}) == 1 and not isinstance(atoms[0].test, NegatedTest)
+    if isinstance(formula, Atom) or of_one:
         return [[_whole(formula)]]
     parts = [_of_edges(part) for part in formula.parts]
     found: list[list[Test]]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from motiflux.pattern.elements import QueryEdge
 from motiflux.pattern.negated import AnyVertex
+from motiflux.pattern.parser.syntax import EdgeText, NegatedTest
 from motiflux.pattern.queries.alternatives import Atom, Formula
 from motiflux.pattern.queries.rewriting import form_of
 from motiflux.pattern.queries.shapes import Absent, AbsentPath
@@ -116,7 +117,9 @@ def formula_marks(
     marks: list[Mark] = []
 
     def add(formula: Formula) -> int:
-        if isinstance(formula, Atom):
+        if isinstance(formula, Atom) and isinstance(formula.test, NegatedTest):
+            marks.append(_negated_mark(formula.test, position))
+        elif isinstance(formula, Atom):
             kind = ("condition", form_of(formula.test))
             if formula.name in position:
                 marks.append(Mark(kind, (position[formula.name],)))
@@ -130,3 +133,22 @@ def formula_marks(
     for formula in formulas:
         add(formula)
     return marks
+
+
+def _negated_mark(test: NegatedTest, position: Mapping[str, int]) -> Mark:
+    """Return the mark of an edge that must not be there, as a part of a formula."""
+    left, edge, right = test.path.path
+    assert isinstance(edge, EdgeText)
+    ends = (right, left) if edge.leftward else (left, right)
+    places: list[int] = []
+    any_end: list[Hashable] = []
+    for at, end in enumerate(ends):
+        symbol = end.details.symbol
+        if symbol is None:
+            way = None if edge.directed is False else at
+            any_end.append((way, form_of((end.details.labels, end.details.properties, end.details.where))))
+        else:
+            places.append(position[symbol.name])
+    details = form_of((edge.details.labels, edge.details.properties, edge.details.where))
+    kind = ("no edge", edge.directed, details, tuple(any_end))
+    return Mark(kind, around=tuple(places)) if edge.directed is False else Mark(kind, tuple(places))

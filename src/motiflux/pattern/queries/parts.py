@@ -8,13 +8,13 @@ from itertools import combinations
 
 from motiflux.comparisons import Relation, Within
 from motiflux.errors import PatternError
-from motiflux.pattern.elements import QueryEdge, QueryVertex
+from motiflux.pattern.elements import QueryEdge
 from motiflux.pattern.negated import NegatedEdge
 from motiflux.pattern.parser.drafts import blamed_on
 from motiflux.pattern.parser.resolve import Elements
 from motiflux.pattern.parser.syntax import TextError
 from motiflux.pattern.pattern import Pattern
-from motiflux.pattern.queries.shapes import Absent, Case, Part
+from motiflux.pattern.queries.shapes import Case, Part, absent_of_negated
 from motiflux.pattern.queries.skeleton import Mark, Skeleton
 
 MAX_APART = 4
@@ -51,10 +51,11 @@ def case_of(elements: Elements, walking: frozenset[int]) -> Case:
 
 
 def cases_of(alternatives: Sequence[Elements], walking: frozenset[int]) -> list[Case]:
-    """Return the cases of alternatives, which differ by the conditions of edges.
+    """Return the cases of alternatives, which differ by the conditions of edges and by negated edges.
 
     Embeddings of several alternatives are counted by inclusion and exclusion: a set of alternatives holds
-    where each has witnesses of its own, so the pattern of a set has the edges of all of them.
+    where each has witnesses of its own, so the pattern of a set has the edges of all of them, and all negated
+    ones.
 
     Raises
     ------
@@ -63,19 +64,21 @@ def cases_of(alternatives: Sequence[Elements], walking: frozenset[int]) -> list[
     """
     if len(alternatives) == 1:
         return _cases_of_parts(alternatives[0], walking)
-    alone = [case_of(one, walking) for one in alternatives]
     first = alternatives[0]
-    if len(alone[0].parts) > 1 or first.comparisons:
+    if len(_groups(len(first.vertices), first.edges)) > 1 or first.comparisons:
         raise TextError(
             "expected no comparisons and one connected part beside OR between conditions of several edges",
             first.starts[0],
         )
+    alone = [case_of(one, walking) for one in alternatives]
     patterns = [case.pattern for case in alone]
     found = [replace(case, without=tuple(patterns[:at])) for at, case in enumerate(alone)]
     for size in range(2, len(alternatives) + 1):
         for chosen in combinations(alternatives, size):
             others = [replace(edge, name="") for one in chosen[1:] for edge in one.edges]
-            together = case_of(replace(first, edges=(*chosen[0].edges, *others)), walking)
+            negated = tuple(dict.fromkeys(edge for one in chosen for edge in one.negated))
+            both = replace(first, edges=(*chosen[0].edges, *others), negated=negated)
+            together = case_of(both, walking)
             found.append(replace(together, factor=(-1) ** (size + 1), without=None))
     return found
 
@@ -89,7 +92,7 @@ def _cases_of_parts(elements: Elements, walking: frozenset[int]) -> list[Case]:
         expected = f"expected at most {MAX_APART} negated edges between parts"
         raise TextError(f"{expected}, found {len(apart)}", elements.starts[apart[0].ends[0]])
     rest = replace(elements, negated=tuple(one for one in elements.negated if one not in apart))
-    found = [replace(case_of(rest, walking), apart=tuple(_between_parts(one, elements) for one in apart))]
+    found = [replace(case_of(rest, walking), apart=tuple(map(absent_of_negated, apart)))]
     for size in range(1, len(apart) + 1):
         for chosen in combinations(apart, size):
             together = replace(rest, edges=(*rest.edges, *(one.as_edge() for one in chosen)))
@@ -102,13 +105,6 @@ def _negated_apart(elements: Elements) -> list[NegatedEdge]:
     groups = _groups(len(elements.vertices), elements.edges)
     part = {vertex: number for number, group in enumerate(groups) for vertex in group}
     return [one for one in elements.negated if len({part[end] for end in one.ends}) > 1]
-
-
-def _between_parts(negated: NegatedEdge, elements: Elements) -> Absent:
-    """Return a negated edge as one that must not be between two vertices of a row."""
-    ends = (QueryVertex("0"), QueryVertex("1"))
-    edge = replace(negated.as_edge(), source=0, target=1)
-    return Absent(Pattern(ends, (edge,)), negated.ends, tuple(range(len(elements.vertices))))
 
 
 def skeleton_of(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from motiflux.pattern.elements import QueryEdge, QueryVertex
+from motiflux.pattern.negated import AnyVertex, NegatedEdge
 from motiflux.pattern.pattern import Pattern
 from motiflux.pattern.queries.skeleton import Skeleton
 
@@ -191,3 +193,18 @@ class Shape:
     def has_negated_apart(self) -> bool:
         """Whether there are negated edges between two parts."""
         return any(case.apart for case in self.cases)
+
+
+def absent_of_negated(negated: NegatedEdge) -> Absent:
+    """Return a negated edge of a shape as an edge that must not be at the vertices of a row."""
+    vertices: list[QueryVertex] = []
+    ends: list[int | None] = []
+    for at, end in enumerate((negated.source, negated.target)):
+        if isinstance(end, AnyVertex):
+            ends.append(None)
+            vertices.append(QueryVertex(str(at), end.labels, where=end.where))
+        else:
+            ends.append(end)
+            vertices.append(QueryVertex(str(at)))
+    edge = QueryEdge(0, 1, negated.labels, negated.directed, where=negated.where)
+    return Absent(Pattern(tuple(vertices), (edge,)), tuple(ends), ())

@@ -134,6 +134,14 @@ def _check(shape: Shape, query: Query, semantics: Semantics) -> None:
     if shape.overlaps and (semantics is Semantics.HOMOMORPHISM or shape.skeleton.may_coincide):
         expected = "different vertices beside OR between conditions of several edges, on streams"
         raise ArgumentError("patterns", expected, str(query))
+    lone = {
+        frozenset(one for one in case.pattern.negated if not one.is_pair)
+        for case in shape.cases
+        if shape.overlaps and case.without is not None
+    }
+    if len(lone) > 1:
+        expected = "no negated edges to any vertex beside OR between conditions of several edges, on streams"
+        raise ArgumentError("patterns", expected, str(query))
 
 
 def _cases_of(shape: Shape, query: Query, semantics: Semantics) -> list[Pattern]:
@@ -144,8 +152,8 @@ def _cases_of(shape: Shape, query: Query, semantics: Semantics) -> list[Pattern]
         if case.without is None:
             continue
         one = _together(case, shape)
-        for edges, negated in _without(case.without, one.edges):
-            found.append(replace(one, edges=edges, negated=(*one.negated, *negated, *missing)))
+        for edges, negated in _without(case.without, (one.edges, one.negated)):
+            found.append(replace(one, edges=edges, negated=(*negated, *missing)))
             if len(found) > MAX_CASES:
                 expected = f"at most {MAX_CASES} cases of OR between conditions of several edges on streams"
                 raise ArgumentError("patterns", expected, str(query))
@@ -184,16 +192,16 @@ _Choice = tuple[tuple[QueryEdge, ...], tuple[NegatedEdge, ...]]
 """Edges that are there, and edges that are not."""
 
 
-def _without(earlier: Sequence[Pattern], edges: tuple[QueryEdge, ...]) -> Iterator[_Choice]:
-    """Yield disjoint cases: all edges are there, and of each earlier pattern one is missing at least."""
-    choices: list[_Choice] = [(edges, ())]
+def _without(earlier: Sequence[Pattern], alone: _Choice) -> Iterator[_Choice]:
+    """Yield disjoint cases: all edges are there or not, and one of each earlier pattern is not as it says."""
+    choices: list[_Choice] = [alone]
     for pattern in earlier:
         choices = [split for choice in choices for split in _split(pattern, choice)]
     yield from choices
 
 
 def _split(pattern: Pattern, choice: _Choice) -> Iterator[_Choice]:
-    """Yield the cases of a choice in which the first missing edge of a pattern is this one or that."""
+    """Yield the cases of a choice in which this or that edge is the first that is not as a pattern says."""
     edges, negated = choice
     open_edges = [
         replace(edge, name="") for edge in pattern.edges if not any(_implies(one, edge) for one in edges)
@@ -202,6 +210,12 @@ def _split(pattern: Pattern, choice: _Choice) -> Iterator[_Choice]:
         missing = NegatedEdge(edge.source, edge.target, edge.labels, edge.directed, edge.where)
         yield (*edges, *open_edges[:at]), tuple(dict.fromkeys((*negated, missing)))
         if missing in negated:
+            return
+    open_negated = [one for one in pattern.negated if one not in negated]
+    for at, one in enumerate(open_negated):
+        there = one.as_edge()
+        yield (*edges, *open_edges, there), (*negated, *open_negated[:at])
+        if any(_implies(edge, there) for edge in edges):
             return
 
 
