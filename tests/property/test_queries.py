@@ -52,6 +52,45 @@ def test_rows_and_counts_are_those_of_the_reference(pair: tuple[str, ...], data:
     assert mf.count(graph, text, **options) == len(expected), text
 
 
+def is_induced(case: QueryCase) -> bool:
+    """Whether a query with optional edges can be induced: else it is refused by name."""
+    named = {end for link in case.links for end in (link.source, link.target)}
+    known = set(named)
+    for link in case.optional:
+        ends = {link.source, link.target}
+        if ends <= known and (link.lengths not in (None, (1, 1)) or not ends <= named):
+            return False
+        if link.increasing is not None:
+            return False
+        known |= ends
+    return True
+
+
+INDUCED = ("path", "ring", "or", "optional", "optpath", "labels", "negated", "degree")
+
+
+@pytest.mark.parametrize("feature", INDUCED)
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_induced_rows_are_those_of_the_reference(feature: str, data: st.DataObject) -> None:
+    others = [one for one in INDUCED if one != feature and {one, feature} not in APART]
+    case = data.draw(pair_cases((feature, data.draw(st.sampled_from(others)))))
+    graph, text = case.graph(), case.text()
+    options: dict[str, Any] = {"semantics": "induced", "device": "cpu", "threads": 1}
+    if not is_induced(case):
+        with pytest.raises(mf.ArgumentError, match=r"^semantics: "):
+            mf.count(graph, text, **options)
+        return
+    expected = case.rows("induced")
+    found = case.listed(mf.match(graph, text, names=True, **options))
+    assert len(found) == len(set(found)), text
+    assert set(found) == expected, text
+    assert mf.count(graph, text, **options) == len(expected), text
+    last = len(case.vertices) - 1
+    rows = mf.match(graph, text, distinct=[f"v{last}"], **options).to_numpy()
+    assert len(rows) == len({row[last] for row, _ in expected}), text
+
+
 @pytest.mark.parametrize("pair", [pair for pair in PAIRS if "walk" not in pair], ids="-".join)
 @settings(max_examples=8, suppress_health_check=list(HealthCheck))
 @given(st.data())

@@ -132,7 +132,11 @@ def test_too_many_coincidences_are_refused_with_their_number() -> None:
 @pytest.mark.parametrize(
     ("text", "semantics", "argument"),
     [
-        ("(a)-->(b) OPTIONAL (b)-->(c)", "induced", "semantics"),
+        ("(a)-->(b) OPTIONAL (b)-->(c) OPTIONAL (c)-->(a)", "induced", "semantics"),
+        ("(a)-->(b) OPTIONAL (b)-[*1..2]->(a)", "induced", "semantics"),
+        ("(a)-->(b) OPTIONAL (b)-[y]->(c) WHERE y.t > c.x", "induced", "semantics"),
+        ("(a)-->(b), (c)-->(d) OPTIONAL (b)-->(e)", "induced", "semantics"),
+        ("WALK (a)-[*2]->(b) OPTIONAL (b)-->(c)", "induced", "semantics"),
         ("(a)-->(b), (c)-->(d)", "induced", "semantics"),
         ("(a)-->(b)-->(e), (c)-->(d) WHERE may_equal(a, e)", "isomorphism", "pattern"),
     ],

@@ -99,7 +99,7 @@ def test_what_rows_do_not_have_is_refused() -> None:
     with pytest.raises(mf.ArgumentError, match="edges: expected False"):
         mf.match(BANK, text, distinct=["a"], edges=True)
     with pytest.raises(mf.ArgumentError, match="semantics"):
-        mf.count(BANK, OPTIONAL, distinct=["a"], semantics="induced")
+        mf.count(BANK, f"{OPTIONAL} OPTIONAL (c)-->(a)", distinct=["a"], semantics="induced")
     with pytest.raises(mf.MotifluxError, match="found distinct rows"):
         mf.match(BANK, text, distinct=["a"]).to_networkx()
 

@@ -158,7 +158,10 @@ def test_some_vertices_of_a_query_are_induced_in_each_of_its_patterns(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(a)-->(b)-->(c) WHERE induced(a, b) OPTIONAL (b)-->(a)", "no OPTIONAL edge between vertices"),
+        (
+            "(a)-->(b)-->(c) WHERE induced(a, b) OPTIONAL (b)-[*1..2]->(a)",
+            "no OPTIONAL path between",
+        ),
         ("(a)-->(b) WHERE induced(a, c) OPTIONAL (b)-->(c)", "'c'"),
         ("(a)-[*1..2]->(b) WHERE NOT induced(a, b)", "expected induced"),
     ],
@@ -196,3 +199,46 @@ def test_a_monitor_refuses_or_of_edges_to_any_vertex() -> None:
     text = "(a)-->(b) WHERE NOT (b)-->() OR NOT ()-->(a)"
     with pytest.raises(mf.ArgumentError, match="no negated edges to any vertex beside OR"):
         mf.Monitor(PATHS, text)
+
+
+TRIANGLE = mf.Graph.from_edges([(0, 1), (1, 2), (2, 0), (3, 2)], directed=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "semantics", "rows"),
+    [
+        # 2 is next to 0 and so no end of 0 -> 1; nothing but 1 is next to 2 -> 0 and 3 -> 2.
+        (
+            "(a)-->(b) OPTIONAL (b)-->(c)",
+            "induced",
+            [(0, 1, None), (1, 2, None), (2, 0, None), (3, 2, 0)],
+        ),
+        ("(a)-->(b)-->(c) OPTIONAL (c)-->(a)", "induced", [(0, 1, 2), (1, 2, 0), (2, 0, 1), (3, 2, 0)]),
+        ("(a)-->(b)-->(c) WHERE induced(a, c) OPTIONAL (a)-->(c)", "isomorphism", [(3, 2, 0)]),
+        (
+            "(a)-->(b)-->(c) WHERE induced(a, c) OPTIONAL (c)-->(a)",
+            "isomorphism",
+            [(0, 1, 2), (1, 2, 0), (2, 0, 1), (3, 2, 0)],
+        ),
+        (
+            "(a)-->(b) OPTIONAL (b)-[*2]->(c)",
+            "induced",
+            [(0, 1, None), (1, 2, None), (2, 0, None), (3, 2, None)],
+        ),
+    ],
+)
+def test_optional_edges_beside_induced_matching(text: str, semantics: Any, rows: list[Any]) -> None:
+    options: dict[str, Any] = {"semantics": semantics}
+    found = mf.match(TRIANGLE, text, names=True, **options).to_arrow().to_pylist()
+    assert sorted((tuple(row[v] for v in "abc") for row in found), key=str) == rows
+    assert mf.count(TRIANGLE, text, **options) == len(rows)
+    assert mf.explain(TRIANGLE, text, **options)
+    mixed = mf.count(TRIANGLE, [text, "(a)-->(b)-->(c)"], **options)
+    assert [int(one) for one in mixed] == [len(rows), mf.count(TRIANGLE, "(a)-->(b)-->(c)", **options)]
+    drawn = mf.sample(TRIANGLE, text, 40, seed=1, **options).to_arrow().to_pylist()
+    assert {tuple(list(row.values())[:3]) for row in drawn} <= set(rows)
+
+
+def test_a_monitor_refuses_induced_optional_edges() -> None:
+    with pytest.raises(mf.ArgumentError, match="'isomorphism' or 'homomorphism' beside OPTIONAL"):
+        mf.Monitor(TRIANGLE, "(a)-->(b) OPTIONAL (b)-->(c)", semantics="induced")

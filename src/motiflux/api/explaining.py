@@ -259,11 +259,7 @@ def explain(
 
         whole = sum_of(query, request, graph)
         parts = [
-            Explanation(
-                _reported(
-                    one.graph or graph, one.pattern, replace(request, symmetry=one.symmetry), analyze=analyze
-                )
-            )
+            Explanation(_reported(one.graph or graph, one.pattern, one.request(request), analyze=analyze))
             for one in whole.counted
         ]
         return QueryExplanation(query, summary(query, whole), parts)
@@ -330,7 +326,9 @@ def _of_distinct_rows(
     """Return the explanation of the distinct rows of a query: of the searches of its patterns."""
     from motiflux.api.queries.distinct import DistinctSearch
     from motiflux.api.queries.explanation import summary_of_rows
+    from motiflux.api.queries.induced import without_induced
 
+    query, request = without_induced(query, request, directed=graph.directed)
     search = DistinctSearch(graph, query, projection, request, Deadline.after(None))
     parts = [
         Explanation(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.api.counting import count
+from motiflux.api.queries.induced import without_induced
 from motiflux.api.queries.random_parts import Part, parts_of_pattern, parts_of_query
 from motiflux.api.subject import GraphLike, data_graph
 from motiflux.arguments import check_integer
@@ -126,6 +127,7 @@ def sample(
     started = time.perf_counter()
     layout: RowColumns | QueryColumns
     if isinstance(query, Query):
+        query, request = without_induced(query, request, directed=graph.directed)
         parts, layout = parts_of_query(graph, query, request)
     else:
         parts = parts_of_pattern(graph, query, request)

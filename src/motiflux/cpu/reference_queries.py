@@ -106,7 +106,8 @@ def rows(
         A condition on the named vertices.
     semantics
         ``"isomorphism"``: all vertices of a row are different, but those of walks. ``"homomorphism"``: none
-        need be.
+        need be. ``"induced"``: as isomorphism, and there are arcs between vertices only where the row has an
+        edge in that direction, or where an optional edge between two vertices that are not optional could be.
 
     Examples
     --------
@@ -117,7 +118,8 @@ def rows(
     >>> sorted(rows(chain, [None] * 3, [Link(0, 1)], optional=[Link(1, 2)]))
     [((0, 1, 2), ()), ((1, 2, None), ())]
     """
-    differ = Semantics(semantics) is Semantics.ISOMORPHISM
+    differ = Semantics(semantics) is not Semantics.HOMOMORPHISM
+    induced = Semantics(semantics) is Semantics.INDUCED
     arcs = _arcs(data.edges, data.edge_labels, directed=data.directed)
     named = sorted({end for link in links for end in (link.source, link.target)})
     labels = [DEFAULT_LABEL] * data.num_vertices if data.vertex_labels is None else data.vertex_labels
@@ -144,9 +146,16 @@ def rows(
             if differ and len({*inner, *images}) < len(inner) + len(images):
                 continue
             listed = tuple(path for link, path in zip(links, chosen, strict=True) if link.lengths)
+            if induced:
+                free = [(link, tuple(row[end] for end in (link.source, link.target))) for link in optional]
+                walked = [*zip(links, chosen, strict=True), *(one for one in free if None not in one[1])]
+                if not _is_induced(data, arcs, walked, [*images, *inner]):  # type: ignore[arg-type]
+                    continue
             found |= {
                 (tuple(whole), (*listed, *more))
-                for whole, more in _with_optional(data, arcs, fits, row, inner, optional, differ=differ)
+                for whole, more in _with_optional(
+                    data, arcs, fits, row, inner, optional, differ=differ, induced=induced
+                )
                 if formula is None or _truth(formula, whole, data, counted, arcs) is True
             }
     return found
@@ -240,6 +249,7 @@ def _with_optional(
     optional: Sequence[Link],
     *,
     differ: bool,
+    induced: bool,
 ) -> list[tuple[list[int | None], list[tuple[int, ...] | None]]]:
     """Return the rows with all optional edges and paths, and the vertices of each optional path."""
     labels = [DEFAULT_LABEL] * data.num_vertices if data.vertex_labels is None else data.vertex_labels
@@ -266,11 +276,34 @@ def _with_optional(
                     continue
                 for path in _paths(data, arcs, link, whole):
                     fresh = [*path[1:-1], *(() if vertex is None else (vertex,))]
+                    if induced and not _is_induced(data, arcs, [(link, path)], [*taken, *fresh], fresh):
+                        continue
                     if not differ or (len(set(fresh)) == len(fresh) and taken.isdisjoint(fresh)):
                         extended.append((whole, [*paths, path] if link.lengths else paths))
             longer += extended or [missing]
         found = longer
     return found
+
+
+def _is_induced(
+    data: Data,
+    arcs: Arcs,
+    paths: Sequence[tuple[Link, Sequence[int]]],
+    vertices: Sequence[int],
+    among: Sequence[int] | None = None,
+) -> bool:
+    """Whether paths have all arcs between some vertices, or those of them that have an end in `among`."""
+    allowed = set()
+    for link, path in paths:
+        for pair in pairwise(path):
+            allowed.add(pair)
+            if _resolved(link.kind, directed=data.directed) is EdgeKind.EITHER:
+                allowed.add(pair[::-1])
+    return not any(
+        (u, v) in arcs and (u, v) not in allowed and (among is None or u in among or v in among)
+        for u in vertices
+        for v in vertices
+    )
 
 
 def _kind(one: NegatedEdge, data: Data) -> NegatedEdge:

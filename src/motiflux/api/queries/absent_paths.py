@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.api.listing import Listing, Search
 from motiflux.errors import PatternError
-from motiflux.graph import Adjacency, Graph
+from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
 from motiflux.pattern import Pattern, QueryEdge
 from motiflux.pattern.queries.shapes import AbsentPath, LonePath
 from motiflux.plan.bind import BoundEdge, BoundPattern, bind, bound_edge
@@ -103,7 +103,31 @@ class AbsentPaths:
             first, last = sorted((one.source, one.target), key=place.__getitem__)
             near = graph.adjacency(bound.rows_from(one, first), threads)
             apart[place[last] - 1].append((True, place[first], near))
+        if self._absent.induced:
+            for at in range(1, len(path.vertices)):
+                apart[at - 1] += self._no_other_edges(path, at)
         return list(zip(rows, reversed(reach), apart, strict=True))
+
+    def _no_other_edges(self, path: LonePath, at: int) -> list[_Apart]:
+        """Return what the new vertex at a place of a path has no edge to, but for that of the path."""
+        edge = self._bound(path.pattern, path.edges[at - 1])
+        ways = [Direction.OUT, Direction.IN] if self._graph.directed else [Direction.EITHER]
+        of_path = (
+            None if edge.either else Direction.OUT if edge.source == path.vertices[at - 1] else Direction.IN
+        )
+        others = [(False, column) for column in self._absent.before]
+        others += [(True, place) for place in range(1, at)]
+        last = (False, self._absent.ends[0]) if at == 1 else (True, at - 1)
+        return [
+            (
+                in_path,
+                other,
+                self._graph.adjacency(AdjacencyKey(way, None, None, None), self._request.threads),
+            )
+            for in_path, other in others
+            for way in ways
+            if (in_path, other) != last or (of_path is not None and way is not of_path)
+        ]
 
     def _bound(self, pattern: Pattern, number: int) -> BoundEdge:
         edge: QueryEdge = pattern.edges[number]

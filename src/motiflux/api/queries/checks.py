@@ -53,17 +53,3 @@ def check_copies(shape: Shape, request: Request) -> None:
     """
     if shape.overlaps and request.copies:
         raise ArgumentError("copies", "False beside OR between conditions of several edges", True)
-
-
-def check_absent(shape: Shape, request: Request) -> None:
-    """Refuse induced matching of optional edges.
-
-    Raises
-    ------
-    ArgumentError
-        Names the option.
-    """
-    if shape.absent and request.semantics is Semantics.INDUCED:
-        raise ArgumentError(
-            "semantics", "'isomorphism' or 'homomorphism' beside OPTIONAL", request.semantics.value
-        )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from motiflux.api.pattern_list import count_each, count_one, naming_pattern
-from motiflux.api.queries.checks import check_absent, check_apart, check_copies, check_symmetry_of
+from motiflux.api.queries.checks import check_apart, check_copies, check_symmetry_of
+from motiflux.api.queries.induced import without_induced
 from motiflux.api.queries.rows import count_rows
 from motiflux.api.queries.without import counts_without
 from motiflux.dispatch.prepared_query import count_again
@@ -69,6 +70,9 @@ def _kept_sum(query: Pattern | Query, request: Request, graph: Graph) -> Sum:
     return found
 
 
+_Key = tuple[int, Symmetry, int, Semantics | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """A part of a sum of counts.
@@ -90,6 +94,8 @@ class Term:
     """The graph, if it is another one than that of the call."""
     listed: Shape | None = None
     """The shape whose rows are counted one by one."""
+    semantics: Semantics | None = None
+    """How the patterns are matched, if not as the call says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +108,7 @@ class Sum:
     def counted(self) -> list[Counted]:
         """The patterns to count."""
         return [
-            Counted(pattern, term.symmetry, term.graph)
+            Counted(pattern, term.symmetry, term.graph, term.semantics)
             for term in self.terms
             for product, _ in term.products
             for pattern in product
@@ -111,16 +117,21 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A pattern, how it is counted, and the graph if it is another one than that of the call."""
+    """A pattern, how it is counted, and the graph and semantics if they are not those of the call."""
 
     pattern: Pattern
     symmetry: Symmetry
     graph: Graph | None = None
+    semantics: Semantics | None = None
 
     @property
-    def key(self) -> tuple[int, Symmetry, int]:
+    def key(self) -> _Key:
         """A key that is equal for the same objects; hashing a pattern takes longer than a short count."""
-        return id(self.pattern), self.symmetry, id(self.graph)
+        return id(self.pattern), self.symmetry, id(self.graph), self.semantics
+
+    def request(self, request: Request) -> Request:
+        """Return the request of a call for this pattern."""
+        return replace(request, symmetry=self.symmetry, semantics=self.semantics or request.semantics)
 
 
 def sum_of(query: Pattern | Query, request: Request, graph: Graph) -> Sum:
@@ -133,10 +144,12 @@ def sum_of(query: Pattern | Query, request: Request, graph: Graph) -> Sum:
     """
     if isinstance(query, Pattern):
         return Sum((_term_of(query, request.symmetry),))
+    query, own = without_induced(query, request, directed=graph.directed)
     shapes: Sequence[Shape] = query.shapes
     if request.symmetry is Symmetry.SUBGRAPHS:
         shapes = distinct_shapes(shapes, directed=graph.directed)
-    return Sum(tuple(_term_of_shape(shape, request, graph) for shape in shapes))
+    terms = (_term_of_shape(shape, own, graph) for shape in shapes)
+    return Sum(tuple(replace(term, semantics=own.semantics) for term in terms))
 
 
 def _term_of_shape(shape: Shape, request: Request, graph: Graph) -> Term:
@@ -144,7 +157,6 @@ def _term_of_shape(shape: Shape, request: Request, graph: Graph) -> Term:
     if shape.is_pattern:
         return _term_of(shape.cases[0].pattern, request.symmetry)
     check_symmetry_of(shape, request)
-    check_absent(shape, request)
     check_copies(shape, request)
     divisor = 1
     if request.symmetry is Symmetry.SUBGRAPHS:
@@ -183,17 +195,17 @@ class _Counter:
         self._request = request
         self._deadline = deadline
         self._counting: list[Counted] = []
-        self._found: dict[tuple[int, Symmetry, int], Count] = {}
+        self._found: dict[_Key, Count] = {}
         self._rows: dict[int, tuple[int, bool]] = {}
 
     def count(self, counted: Sequence[Counted], terms: Sequence[Term]) -> None:
         """Count patterns, all of a graph in one call, and then the rows that are counted one by one."""
-        groups: dict[tuple[Symmetry, int], list[Counted]] = {}
+        groups: dict[tuple[Symmetry, int, Semantics | None], list[Counted]] = {}
         for one in {one.key: one for one in counted}.values():
-            groups.setdefault((one.symmetry, id(one.graph)), []).append(one)
-        for (symmetry, _), group in groups.items():
+            groups.setdefault(one.key[1:], []).append(one)
+        for group in groups.values():
             self._counting = group
-            request = replace(self._request, symmetry=symmetry, limit=None)
+            request = replace(group[0].request(self._request), limit=None)
             graph = group[0].graph or self._graph
             chosen = [one.pattern for one in group]
             if len(chosen) == 1:
@@ -206,9 +218,8 @@ class _Counter:
         for term in terms:
             if term.listed is not None:
                 limit = None if self._request.limit is None else self._request.limit * term.divisor
-                self._rows[id(term)] = count_rows(
-                    self._graph, term.listed, self._request, self._deadline, limit
-                )
+                request = replace(self._request, semantics=term.semantics or self._request.semantics)
+                self._rows[id(term)] = count_rows(self._graph, term.listed, request, self._deadline, limit)
 
     def note(self, counts: Sequence[Count] | None) -> None:
         """Keep the counts of the patterns that were counted last."""
@@ -244,7 +255,10 @@ class _Counter:
             return rows // term.divisor, whole
         value, complete = 0, True
         for product, factor in term.products:
-            counts = [self._found.get(Counted(one, term.symmetry, term.graph).key) for one in product]
+            counts = [
+                self._found.get(Counted(one, term.symmetry, term.graph, term.semantics).key)
+                for one in product
+            ]
             known = [count for count in counts if count is not None]
             complete = complete and len(known) == len(counts) and all(count.complete for count in known)
             value += factor * (prod(map(int, known)) if len(known) == len(counts) else 0)

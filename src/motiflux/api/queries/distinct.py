@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from motiflux import log
 from motiflux.api.listing import Listing
 from motiflux.api.projecting import plan_rows, why_cpu
-from motiflux.api.queries.checks import check_absent
+from motiflux.api.queries.induced import without_induced
 from motiflux.api.queries.rows import CaseSearch
 from motiflux.conditions import Operator
 from motiflux.cpu.projection import count_rows, list_rows
@@ -80,6 +80,7 @@ class DistinctSearch:
                 "'embeddings' beside distinct rows of a query: each of its patterns has other automorphisms",
                 request.symmetry.value,
             )
+        query, request = without_induced(query, request, directed=graph.directed)
         self._projection = projection
         self._wanted = (*projection.returned, *projection.counted)
         self._limit = request.limit
@@ -88,7 +89,6 @@ class DistinctSearch:
         self.patterns: list[tuple[Pattern, Projection | None]] = []
         self._searches: list[Callable[[], RowSource]] = []
         for shape in query.shapes:
-            check_absent(shape, own)
             for case in shape.cases:
                 if case.without is not None:
                     search = self._filtered if _has_filter(shape, case) else self._projected

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from motiflux.api.queries.induced import without_induced
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import NegatedEdge, Pattern, Query
@@ -65,7 +66,9 @@ def estimate_query(
     """
     from motiflux.api.queries.counts import sum_of  # estimates of single patterns import this module, too
 
-    return estimate_sum(_patterns(query, sum_of(query, call.request, call.graph)), call, estimate)
+    query, request = without_induced(query, call.request, directed=call.graph.directed)
+    call = replace(call, request=request)
+    return estimate_sum(_patterns(query, sum_of(query, request, call.graph)), call, estimate)
 
 
 def estimate_sum(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from motiflux.api.listing import Listing
 from motiflux.api.queries.absent import AbsentEdge
-from motiflux.api.queries.checks import check_absent, check_symmetry_of
+from motiflux.api.queries.checks import check_symmetry_of
 from motiflux.api.queries.estimates import largest_kind
 from motiflux.api.queries.rows import columns_of, filters_of
 from motiflux.errors import ArgumentError
@@ -66,7 +66,6 @@ def parts_of_query(graph: Graph, query: Query, request: Request) -> tuple[list[P
     cases: list[tuple[Shape, Case, CaseColumns]] = []
     for shape in shapes:
         check_symmetry_of(shape, request)
-        check_absent(shape, request)
         if not shape.is_connected:
             raise ArgumentError("pattern", "a connected pattern, to draw its rows at random", str(query))
         listed = (case for case in shape.cases if case.without is not None)

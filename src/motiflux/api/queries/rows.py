@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from motiflux.api.listing import Listing, Search
 from motiflux.api.queries.absent import AbsentEdge
 from motiflux.api.queries.absent_paths import AbsentPaths
-from motiflux.api.queries.checks import check_absent, check_apart, check_symmetry_of
+from motiflux.api.queries.checks import check_apart, check_symmetry_of
+from motiflux.api.queries.induced import without_induced
 from motiflux.errors import ArgumentError, PatternError
 from motiflux.graph import Graph
 from motiflux.pattern import Query
@@ -45,8 +46,8 @@ class QuerySearch:
     """
 
     def __init__(self, listing: Listing, query: Query, deadline: Deadline) -> None:
-        request = listing.request
-        self._listing = listing
+        query, request = without_induced(query, listing.request, directed=listing.graph.directed)
+        self._listing = listing = replace(listing, request=request)
         self._deadline = deadline
         directed = listing.graph.directed
         shapes: Sequence[Shape] = query.shapes
@@ -55,7 +56,6 @@ class QuerySearch:
         self._cases: list[CaseSearch] = []
         for shape in shapes:
             check_symmetry_of(shape, request)
-            check_absent(shape, request)
             if shape.overlaps and listing.edges == "all":
                 raise ArgumentError(
                     "edges", "True or False beside OR between conditions of several edges", "all"

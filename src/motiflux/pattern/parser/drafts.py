@@ -104,6 +104,11 @@ class Drafts:
             )
         return draft
 
+    def find(self, symbol: Symbol | None) -> VertexDraft | None:
+        """Return the vertex of a name; None if there is none."""
+        found = None if symbol is None else self._named.get(symbol.name)
+        return found if isinstance(found, VertexDraft) else None
+
     def vertex_named(self, symbol: Symbol) -> VertexDraft:
         """Return the vertex of a name."""
         draft = self.named(symbol)

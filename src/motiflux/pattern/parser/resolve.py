@@ -27,6 +27,7 @@ from motiflux.pattern.parser.syntax import (
     NegatedPath,
     NegatedTest,
     Operand,
+    PathParts,
     PatternText,
     Symbol,
     Test,
@@ -123,6 +124,8 @@ def _resolver_of(tree: PatternText) -> _Resolver:
         resolver.add_negated(negated)
     resolver.add_conditions(tree.where)
     resolver.add_spans(tree.spans)
+    for optional in tree.optionals:
+        resolver.allow(optional.path)
     return resolver
 
 
@@ -135,6 +138,7 @@ class _Resolver:
         self._comparisons: list[PatternComparison] = []
         self._negated: list[NegatedEdge] = []
         self._induced: list[tuple[tuple[int, ...], LabelChoice, int]] = []
+        self._allowed: list[QueryEdge] = []
 
     def add_path(self, path: tuple[VertexText | EdgeText, ...]) -> None:
         """Take in the vertices of a path and the edges between them."""
@@ -158,6 +162,22 @@ class _Resolver:
     def add_negated(self, given: NegatedPath) -> None:
         """Take in an edge that must not be there."""
         self._negated.append(negated_edge_of(given, self._drafts))
+
+    def allow(self, path: PathParts) -> None:
+        """Take in an optional edge: between its ends, induced matching allows data edges in its direction."""
+        if len(path) != 3 or path[1].details.length is not None:
+            return
+        left, edge, right = path
+        assert isinstance(edge, EdgeText)
+        ends = [self._drafts.find(end.details.symbol) for end in (left, right)]
+        if edge.leftward:
+            ends.reverse()
+        source, target = ends
+        if source is not None and target is not None:
+            labels = edge.details.labels
+            self._allowed.append(
+                QueryEdge(source.position, target.position, labels and labels.choice, edge.directed)
+            )
 
     def add_spans(self, spans: Sequence[WithinText]) -> None:
         """Take in the spans over all edges."""
@@ -201,7 +221,7 @@ class _Resolver:
         """Negate the edges that are missing between the vertices that `induced` names."""
         for chosen, labels, start in self._induced:
             with blamed_on(start):
-                self._negated += induced_edges(chosen, edges, labels, None)
+                self._negated += induced_edges(chosen, (*edges, *self._allowed), labels, None)
 
     def _keep_conditions(self, draft: Draft, details: Details) -> None:
         for key, literal in details.properties:

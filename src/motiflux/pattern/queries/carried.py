@@ -49,16 +49,18 @@ def check_carried(tree: PatternText) -> None:
 
 
 def _check_induced(tree: PatternText) -> None:
-    """Refuse an optional edge between vertices that are to be induced: without it, there must be none."""
+    """Refuse an optional path of one edge or more between vertices that are to be induced."""
     optional = [
-        {part.details.symbol.name for part in one.path[::2] if part.details.symbol} for one in tree.optionals
+        {part.details.symbol.name for part in one.path[::2] if part.details.symbol}
+        for one in tree.optionals
+        if len(one.path) == 3 and one.path[1].details.length is not None
     ]
     for test in conditions_of(tree.where):
         for node in nodes(test):
             if isinstance(node, Call) and node.function.lower() == INDUCED:
                 names = set(names_in(node))
                 if any(len(ends) > 1 and ends <= names for ends in optional):
-                    expected = "expected no OPTIONAL edge between vertices of induced(...)"
+                    expected = "expected no OPTIONAL path between vertices of induced(...)"
                     raise TextError(expected, node.start)
 
 

@@ -245,7 +245,7 @@ class _Drawing:
         formulas = [formula_of(test) for test in tests if is_formula(test)]
         plain = [test for test in tests if not is_formula(test)]
         choices = disjoint_cases(formulas, frozenset(self.position)) if formulas else [[[]]]
-        tree = replace(self._written.tree, paths=tuple(self.paths), marks=(), optionals=())
+        tree = replace(self._written.tree, paths=tuple(self.paths), marks=())
         whole = elements_of(replace(tree, where=_joined(plain)))
         walking = frozenset(self.position[name] for name in self._walking)
         cases: list[Case] = []

@@ -129,6 +129,8 @@ class AbsentPath:
         Equal for paths that an automorphism may exchange.
     turns
         Whether the path is the same from both ends.
+    induced
+        Whether its new vertices must have no edges but those of the path, among themselves and to `before`.
     """
 
     paths: tuple[LonePath, ...]
@@ -136,6 +138,7 @@ class AbsentPath:
     before: tuple[int, ...]
     form: str
     turns: bool = False
+    induced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
