@@ -82,10 +82,6 @@ REFUSED = [
         "expected conditions of one vertex or edge each beside OR and NOT, as in a.x = 1 OR b.y = 2",
     ),
     (
-        "(a)-[x]->(b), ¦(c)-[y]->(d) WHERE x.t < y.t",
-        "expected comparisons within one connected part, found one of two parts",
-    ),
-    (
         "(a)-[*2]->(b) WHERE ¦size(a.x) = 3",
         (
             "the function 'size' is not supported in a query of several patterns: there are decreasing,"

@@ -260,7 +260,7 @@ def explain(
         whole = sum_of(query, request, graph)
         parts = [
             Explanation(_reported(one.graph or graph, one.pattern, one.request(request), analyze=analyze))
-            for one in whole.counted
+            for one in whole.searched
         ]
         return QueryExplanation(query, summary(query, whole), parts)
 

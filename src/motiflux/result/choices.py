@@ -44,6 +44,14 @@ class Choices:
             if (variable := bound.comparisons.variables[number]).query_edge is not None
         ]
 
+    def holds(self, block: VertexArray) -> NDArray[np.bool_]:
+        """Return which rows of a block have a choice."""
+        native = _native.RowChoices(self._found.native, np.ascontiguousarray(block), 1)
+        found = np.zeros(len(block), dtype=bool)
+        while native.finished is False:
+            found[native.next(_MOST_CHOICES, None)[0]] = True
+        return found
+
     def of(self, block: VertexArray) -> VertexArray:
         """Return all choices of the rows of a block, as `ChoicesOfBlock.next` does."""
         begun = self.begin(block)

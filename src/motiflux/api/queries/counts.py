@@ -114,6 +114,19 @@ class Sum:
             for pattern in product
         ]
 
+    @property
+    def searched(self) -> list[Counted]:
+        """The patterns to count, and those whose rows are counted one by one."""
+        listed = [
+            Counted(part.pattern, Symmetry.EMBEDDINGS, None, term.semantics)
+            for term in self.terms
+            if term.listed is not None
+            for case in term.listed.cases
+            if case.without is not None
+            for part in case.parts
+        ]
+        return [*self.counted, *listed]
+
 
 @dataclass(frozen=True, slots=True)
 class Counted:
@@ -161,7 +174,9 @@ def _term_of_shape(shape: Shape, request: Request, graph: Graph) -> Term:
     divisor = 1
     if request.symmetry is Symmetry.SUBGRAPHS:
         divisor = automorphisms_of(shape.skeleton, directed=graph.directed).order
-    if request.copies and shape.has_negated_apart:
+    if shape.compares_parts:
+        check_apart(shape, request)
+    if (request.copies and shape.has_negated_apart) or shape.compares_parts:
         return Term((), Symmetry.EMBEDDINGS, divisor, listed=shape)
     if shape.absent:
         without = counts_without(shape, request, graph)

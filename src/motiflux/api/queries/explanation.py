@@ -19,9 +19,8 @@ def summary(query: Query, whole: Sum) -> str:
     for term in whole.terms:
         if term.listed is not None:
             patterns = [str(part.pattern) for case in term.listed.cases for part in case.parts]
-            lines.append(
-                f"  rows    {'; '.join(patterns)}, without an optional edge or path: counted one by one"
-            )
+            which = ", without an optional edge or path" if term.listed.absent else ""
+            lines.append(f"  rows    {'; '.join(patterns)}{which}: counted one by one")
         for product, factor in term.products:
             at += 1
             lines.append(f"  {at:<8}{_product(product, factor)}{_how(term)}")

@@ -17,11 +17,12 @@ from motiflux.api.queries.induced import without_induced
 from motiflux.errors import ArgumentError, PatternError
 from motiflux.graph import Graph
 from motiflux.pattern import Query
-from motiflux.pattern.queries.shapes import AbsentPath, Case, Shape, absent_of_negated
+from motiflux.pattern.queries.shapes import AbsentPath, Case, PartsTogether, Shape, absent_of_negated
 from motiflux.pattern.queries.symmetry import distinct_shapes, images_of
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.engine import Ran
 from motiflux.request.request import Request
+from motiflux.result.choices import ChoiceRows, Choices
 from motiflux.result.queries.columns import CaseColumns, QueryColumns
 from motiflux.result.queries.sources import BesideRows, ChangedRows, Filter, RowsInTurn, all_rows, of_case
 from motiflux.result.rows import NoRows, RowSource
@@ -110,15 +111,18 @@ class CaseSearch:
     def __init__(self, listing: Listing, shape: Shape, case: Case, deadline: Deadline) -> None:
         self._listing = listing
         self._shape = shape
+        self._case = case
         request = listing.request
         own = request.symmetry if shape.is_pattern else Symmetry.EMBEDDINGS
         plain = replace(listing, request=replace(request, symmetry=own), attributes=())
         patterns = [part.pattern for part in case.parts]
+        self.columns = columns_of(plain, shape, case)
+        if case.joint is not None:  # their copies are chosen together
+            plain = replace(plain, edges=False)
         if len(patterns) > 1:
             check_apart(shape, request)
         self._searches = [Search(plain, pattern, deadline) for pattern in patterns]
         self._deadline = deadline
-        self.columns = columns_of(plain, shape, case)
         self.ran = self._searches[0].ran
 
     def begin(self, number: int, width: int, limit: int | None) -> RowSource:
@@ -132,7 +136,26 @@ class CaseSearch:
             source = self._searches[0].begin(limit=None if filters else limit)
         else:
             source = self._beside()
+        if self._case.joint is not None:
+            source = self._chosen(source, self._case.joint)
         return ChangedRows(source, partial(of_case, number, width, filters))
+
+    def _chosen(self, source: RowSource, joint: PartsTogether) -> RowSource:
+        """Return the rows of all parts that have a choice of copies, with the copies if these are listed."""
+        listing, case = self._listing, self._case
+        places = [vertex for part in case.parts for vertex in part.vertices]
+        choices = Choices(listing.graph, joint, every=listing.edges == "all")
+        if not any(self.columns.chooses):
+            order = np.argsort(places)
+            return ChangedRows(source, lambda rows: rows[choices.holds(rows[:, order])])
+        whole = ChangedRows(source, lambda rows: rows[:, np.argsort(places)])
+        columns: list[int] = []
+        edges = dict(zip(case.edges, case.joint_edges, strict=True))
+        for number, part in enumerate(case.parts):
+            columns += part.vertices
+            columns += [joint.num_vertices + edges[number, at] for at in range(part.pattern.num_edges)]
+        chosen = ChoiceRows(whole, choices, None, self._deadline.left)
+        return ChangedRows(chosen, lambda rows: rows[:, columns])
 
     def _beside(self) -> RowSource:
         """Return the rows of the parts beside each other: those of all but the largest are held."""
@@ -158,6 +181,8 @@ def columns_of(listing: Listing, shape: Shape, case: Case) -> CaseColumns:
     """Return the columns of the rows of a case."""
     patterns = [part.pattern for part in case.parts]
     plain = replace(listing, attributes=())
+    if case.joint is not None and listing.edges:
+        plain = replace(plain, edges="all")  # each part has copies, which are chosen together
     return CaseColumns(
         shape,
         case,

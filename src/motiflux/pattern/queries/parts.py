@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from motiflux.comparisons import Relation, Within
+from motiflux.comparisons import Operand, Relation, Within
 from motiflux.errors import PatternError
 from motiflux.pattern.elements import QueryEdge
 from motiflux.pattern.negated import NegatedEdge
@@ -14,7 +14,7 @@ from motiflux.pattern.parser.drafts import blamed_on
 from motiflux.pattern.parser.resolve import Elements
 from motiflux.pattern.parser.syntax import TextError
 from motiflux.pattern.pattern import Pattern
-from motiflux.pattern.queries.shapes import Case, Part, absent_of_negated
+from motiflux.pattern.queries.shapes import Case, Part, PartsTogether, absent_of_negated
 from motiflux.pattern.queries.skeleton import Mark, Skeleton
 
 MAX_APART = 4
@@ -32,13 +32,12 @@ def case_of(elements: Elements, walking: frozenset[int]) -> Case:
     Raises
     ------
     TextError
-        A part is no pattern, or comparisons are about several parts.
+        A part is no pattern.
     """
     parts = []
     places = [(0, 0)] * len(elements.edges)
     groups = _groups(len(elements.vertices), elements.edges)
-    if len(groups) > 1:
-        _check_apart(elements, groups)
+    joint = _joint(elements, groups) if len(groups) > 1 else None
     assert not _negated_apart(elements), "between parts, negated edges are cases of their own"
     free = (*elements.may_coincide, *_free_pairs(elements, walking))
     for number, group in enumerate(groups):
@@ -47,7 +46,8 @@ def case_of(elements: Elements, walking: frozenset[int]) -> Case:
         for at, place in edges.items():
             places[at] = (number, place)
         parts.append(part)
-    return Case(tuple(parts), tuple(places))
+    joint_edges = () if joint is None else tuple(position_of(edge, joint) for edge in elements.edges)
+    return Case(tuple(parts), tuple(places), joint=joint, joint_edges=joint_edges)
 
 
 def cases_of(alternatives: Sequence[Elements], walking: frozenset[int]) -> list[Case]:
@@ -126,19 +126,19 @@ def _groups(num_vertices: int, edges: Sequence[QueryEdge]) -> list[list[int]]:
     return [[v for v in range(num_vertices) if group[v] == number] for number in dict.fromkeys(group)]
 
 
-def _check_apart(elements: Elements, groups: Sequence[Sequence[int]]) -> None:
-    """Refuse comparisons between parts: they are counted apart."""
+def _joint(elements: Elements, groups: Sequence[Sequence[int]]) -> PartsTogether | None:
+    """Return all parts as one pattern if comparisons are about several of them."""
     part = {vertex: number for number, group in enumerate(groups) for vertex in group}
-    start = elements.starts[groups[1][0]]
-    for one in elements.comparisons:
-        if isinstance(one, Within):
-            raise TextError("WITHIN is about all edges: expected a connected pattern, found parts", start)
-        ends = [
-            elements.edges[operand.position].source if operand.is_edge else operand.position
-            for operand in (one.left, one.right)
-        ]
-        if part[ends[0]] != part[ends[1]]:
-            raise TextError("expected comparisons within one connected part, found one of two parts", start)
+
+    def part_of(operand: Operand) -> int:
+        return part[elements.edges[operand.position].source if operand.is_edge else operand.position]
+
+    if not any(
+        isinstance(one, Within) or part_of(one.left) != part_of(one.right) for one in elements.comparisons
+    ):
+        return None
+    with blamed_on(elements.starts[groups[1][0]]):
+        return PartsTogether(elements.vertices, elements.edges, comparisons=elements.comparisons)
 
 
 def _free_pairs(elements: Elements, walking: frozenset[int]) -> list[tuple[int, int]]:
@@ -170,7 +170,7 @@ def _part(
     for one in elements.comparisons:
         if isinstance(one, Relation):
             places = [moved if operand.is_edge else at for operand in (one.left, one.right)]
-            if one.left.position not in places[0]:
+            if one.left.position not in places[0] or one.right.position not in places[1]:
                 continue
             left, right = (
                 replace(operand, position=place[operand.position])

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from motiflux.pattern.elements import QueryEdge, QueryVertex
 from motiflux.pattern.negated import AnyVertex, NegatedEdge
 from motiflux.pattern.pattern import Pattern
 from motiflux.pattern.queries.skeleton import Skeleton
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PartsTogether(Pattern):
+    """Several parts as one pattern, which is not connected."""
+
+    must_connect: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,11 @@ class Case:
     apart
         Negated edges between vertices of two parts, which only rows can tell: other cases count those with
         them.
+    joint
+        All parts as one pattern, if comparisons are about several parts: its choices of copies are those of
+        the case.
+    joint_edges
+        For each edge of the shape, the position in that pattern.
     """
 
     parts: tuple[Part, ...]
@@ -51,6 +64,8 @@ class Case:
     factor: int = 1
     without: tuple[Pattern, ...] | None = ()
     apart: tuple[Absent, ...] = ()
+    joint: PartsTogether | None = None
+    joint_edges: tuple[int, ...] = ()
 
     @property
     def pattern(self) -> Pattern:
@@ -191,6 +206,11 @@ class Shape:
     def absent_edges(self) -> tuple[Absent, ...]:
         """Optional edges that must not be there, without paths."""
         return tuple(one for one in self.absent if isinstance(one, Absent))
+
+    @property
+    def compares_parts(self) -> bool:
+        """Whether comparisons are about several parts."""
+        return any(case.joint is not None for case in self.cases)
 
     @property
     def has_negated_apart(self) -> bool:
