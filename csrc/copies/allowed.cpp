@@ -152,12 +152,39 @@ Allowed allowed_right(const Comparison& one, std::int64_t left) {
   return {integers(one.op, -static_cast<Int128>(one.n), bound), true};
 }
 
-Allowed allowed_by(const Span& span, std::int64_t lowest, std::int64_t highest) {
-  if (!span.floats) {
-    const Interval low = integers(Operator::kAtLeast, 1, highest - std::min(span.span, Int128{1} << 65));
-    const Interval high = integers(Operator::kAtMost, 1, lowest + std::min(span.span, Int128{1} << 65));
-    return {both(false, low, high), true};
+SoughtSide::SoughtSide(const Comparison& comparison, bool left) : comparison_(&comparison), left_(left) {
+  const Operator op = left ? comparison.op : mirrored(comparison.op);
+  if (op == Operator::kUnequal) return;
+  lower_ = !is_upper(op);
+  upper_ = is_upper(op) || op == Operator::kEqual;
+  if (comparison.floats) {
+    // Of a sum that was rounded, or a factor at the side that is sought, more has to be looked at.
+    const bool same = comparison.factor == 1 && comparison.offset == 0;
+    const bool product = left && comparison.factor != 1 && comparison.factor != -1;
+    if (!same && !product) return;
+    kind_ = Kind::kFloats;
+    strict_ = op == Operator::kLess || op == Operator::kGreater;
+    factor_ = comparison.factor;
+    offset_ = comparison.offset;
+    return;
   }
+  constexpr Int128 kMost = Int128{1} << 62;
+  if (comparison.m != 1 || comparison.n != 1 || comparison.c > kMost || comparison.c < -kMost) return;
+  kind_ = Kind::kIntegers;
+  const auto offset = static_cast<std::int64_t>(left ? comparison.c : -comparison.c);
+  low_ = offset + (op == Operator::kGreater ? 1 : 0);
+  high_ = offset - (op == Operator::kLess ? 1 : 0);
+}
+
+bool SoughtSide::narrow_otherwise(std::int64_t known, Interval& interval, bool& exact) const {
+  const Allowed allowed = left_ ? allowed_left(*comparison_, known) : allowed_right(*comparison_, known);
+  exact = exact && allowed.exact;
+  interval = both(comparison_->floats, interval, allowed.interval);
+  if (!comparison_->floats) return interval.low <= interval.high;
+  return std::bit_cast<double>(interval.low) <= std::bit_cast<double>(interval.high);
+}
+
+Allowed allowed_by_floats(const Span& span, std::int64_t lowest, std::int64_t highest) {
   const double low = std::bit_cast<double>(lowest), high = std::bit_cast<double>(highest);
   Allowed above = from_near(high - span.float_span, true, [&](double value) {
     return span.reaches(std::bit_cast<std::int64_t>(value), highest);

@@ -52,13 +52,14 @@ Place bisect(Place first, Place last, Fits&& fits) {
 // The same without branches that depend on what is read: faster where that is in caches.
 template <class Fits>
 Place bisect_evenly(Place first, Place last, Fits&& fits) {
-  for (Place size = last - first; size > 0;) {
+  Place size = last - first;
+  if (size == 0) return first;
+  while (size > 1) {
     const Place half = size / 2;
-    const bool behind = fits(first + half);
-    first = behind ? first + half + 1 : first;
-    size = behind ? size - half - 1 : half;
+    first += half & -static_cast<Place>(fits(first + half - 1));
+    size -= half;
   }
-  return first;
+  return first + static_cast<Place>(fits(first));
 }
 
 // The same where few places are left, which are in caches: without branches that depend on what is read.

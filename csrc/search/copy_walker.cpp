@@ -12,9 +12,6 @@ namespace {
 // Of a window of at most this many copies to a matched vertex, none is sought at that vertex.
 constexpr std::size_t kFew = 4;
 
-// Of windows of at most this many copies, those within bounds are counted.
-constexpr std::size_t kCounted = 16;
-
 // Copies of a window among which those to one vertex are found in the time for one copy of another window.
 constexpr std::size_t kClosedAtOnce = 8;
 
@@ -40,10 +37,9 @@ std::size_t edges_of(const copies::Network& network) {
 }  // namespace
 
 CopyWalker::CopyWalker(const NativePlan& native_plan, Visitor& visitor, bool counting)
-    : native_plan_(native_plan),
+    : RootWalk(native_plan, visitor),
       compared_(*native_plan.compared),
       walk_(*native_plan.copy_walk),
-      visitor_(visitor),
       counting_(counting),
       levels_(static_cast<int>(native_plan.plan.shape.levels)),
       variables_(static_cast<int>(compared_.network.variables.size())),
@@ -52,8 +48,7 @@ CopyWalker::CopyWalker(const NativePlan& native_plan, Visitor& visitor, bool cou
       most_columns_(most_columns(compared_.network)),
       layout_(compared_.network.variables.size(), most_columns_, static_cast<std::size_t>(levels_)),
       states_(layout_, edges_of(compared_.network) + 1, walk_.together),
-      together_(std::min(kTogetherFirst, walk_.together)),
-      budget_(native_plan.check_every) {
+      together_(std::min(kTogetherFirst, walk_.together)) {
   const auto size = static_cast<std::size_t>(variables_);
   vertices_.resize(static_cast<std::size_t>(levels_));
   at_.resize(static_cast<std::size_t>(levels_));
@@ -92,17 +87,18 @@ CopyWalker::CopyWalker(const NativePlan& native_plan, Visitor& visitor, bool cou
       all_[static_cast<std::size_t>(v) * most_columns_ + column] = reach_.all(v, static_cast<int>(column));
   for (const EdgeAt& one : at_[static_cast<std::size_t>(edge(walk_.root).ends[walk_.side])]) {
     if (one.variable == walk_.root) continue;
-    near_.push_back({one.variable, one.side, false, false, {}});
-    near_differences_.push_back(reach_.differences(one.variable, walk_.root));
+    Near near;
+    near.variable = one.variable;
+    near.side = one.side;
+    near.whole = !reach_.floats(one.variable, 0);
+    near.differences = reach_.differences(one.variable, walk_.root);
+    near_.push_back(near);
   }
-  hints_.resize(near_.size());
   ranges_.watch([this](std::size_t comparisons) { return spend(comparisons / 8); });
 }
 
 bool CopyWalker::search(const WorkItem& item) {
-  arcs_done_ = item.arcs;
-  next_ = item.from;
-  last_ = item.to;
+  begin_item(item);
   states_.clear();
   const copies::CopyIndex& rows = walk_.root_rows();
   auto vertex = static_cast<Vertex>(copies::bisect(
@@ -127,13 +123,13 @@ bool CopyWalker::search_roots(Vertex vertex, Slot copies) {
     next_ = std::min<Place>(last_, copies.last);
     return more;
   }
-  for (std::size_t at = 0; at < near_.size(); ++at) {
-    const Place first = rows(near_[at].variable, near_[at].side).row(vertex).first;
-    hints_[at] = {first, first};
+  for (Near& near : near_) {
+    near.row = rows(near.variable, near.side).row(vertex);
+    near.window.first = near.window.last = near.row.first;
   }
   while (more && next_ < std::min<Place>(last_, copies.last)) {
     const Place place = next_++;
-    more = misses_near(state, place) || add_root(state, place);
+    more = misses_near(place) || add_root(state, place);
     more = more && spend(1);
   }
   return more;
@@ -284,22 +280,6 @@ bool CopyWalker::scan(State state, const Window& window) {
     if (matches && one_only) break;
   }
   return true;
-}
-
-bool CopyWalker::spend(std::size_t work) {
-  budget_ -= static_cast<std::int64_t>(work);
-  if (budget_ > 0) return true;
-  spent_ += static_cast<std::uint64_t>(native_plan_.check_every - budget_);
-  budget_ = native_plan_.check_every;
-  if (pool_ && pool_->wants_work(this->work()) && last_ - next_ > 1) {
-    // One stays where all are handed back: so each item makes progress.
-    const std::uint64_t kept = pool_->hands_back() ? 1 : (last_ - next_) / 2;
-    const std::uint64_t middle = next_ + kept, given = last_ - middle;
-    arcs_done_ -= given;
-    pool_->add({.level = 0, .from = middle, .to = last_, .arcs = given});
-    last_ = middle;
-  }
-  return visitor_.keep_going();
 }
 
 }  // namespace motiflux::search

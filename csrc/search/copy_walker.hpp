@@ -26,12 +26,12 @@
 #include "copies/reach.hpp"
 #include "search/copy_states.hpp"
 #include "search/native_plan.hpp"
-#include "search/pool.hpp"
+#include "search/root_walk.hpp"
 #include "search/walker.hpp"
 
 namespace motiflux::search {
 
-class CopyWalker {
+class CopyWalker : public RootWalk {
  public:
   // The plan has a copy walk. With `counting`, visitor.rows is not called.
   CopyWalker(const NativePlan& native_plan, Visitor& visitor, bool counting);
@@ -40,13 +40,6 @@ class CopyWalker {
 
   // Searches the choices that begin with the root copies of `item`; false when stopped.
   bool search(const WorkItem& item);
-  std::uint64_t arcs_done() const { return arcs_done_; }
-  void share(Pool& pool) { pool_ = &pool; }
-
-  // Approximately the number of windows found, in units of what a Walker does for a candidate.
-  std::uint64_t work() const {
-    return spent_ + static_cast<std::uint64_t>(native_plan_.check_every - budget_);
-  }
 
  private:
   using Vertex = std::uint32_t;
@@ -71,6 +64,8 @@ class CopyWalker {
   };
 
   static constexpr std::size_t kMostFilters = 8;
+  static constexpr std::size_t kCounted =
+      16;  // of windows of at most so many copies, those within bounds count
 
   struct Filters {
     struct Column {
@@ -93,11 +88,22 @@ class CopyWalker {
     }
   };
 
+  // An edge at the vertex of the root copies, and its window for the last root copy.
+  struct Near {
+    int variable = 0;
+    int side = 0;
+    bool whole = false;              // main values are integers: both ends of windows ascend with root copies
+    copies::Interval differences{};  // main values minus that of the root copy
+    copies::Interval bounds{};
+    copies::Range row{};
+    Slot window{};
+  };
+
   bool search_roots(Vertex vertex, Slot copies);
   bool add_root(State state, Place place);
-  bool misses_near(State state, Place root);
+  bool misses_near(Place root);
   bool has_near(State state);
-  Slot move_on(State state, std::size_t near, copies::Interval bounds);
+  Slot window_near(const Near& near, copies::Interval bounds) const;
   bool any_fits(const Window& window);
 
   bool add(std::size_t depth, State state, int newest);
@@ -126,7 +132,6 @@ class CopyWalker {
     return slot.kind == Slot::kWindow && edges_only_ && slot.edges == state.head().edges;
   }
   Place place_of_pair(State state, int variable) const;
-  bool spend(std::size_t work);
 
   const CopyWalk::Edge& edge(int variable) const { return walk_.edges[static_cast<std::size_t>(variable)]; }
   const copies::CopyIndex& rows(int variable, int side) const { return *edge(variable).rows[side]; }
@@ -140,10 +145,8 @@ class CopyWalker {
     return all_.data() + static_cast<std::size_t>(variable) * most_columns_;
   }
 
-  const NativePlan& native_plan_;
   const copies::Compared& compared_;
   const CopyWalk& walk_;
-  Visitor& visitor_;
   const bool counting_;
   const int levels_;
   const int variables_;
@@ -165,16 +168,7 @@ class CopyWalker {
   std::size_t together_;                  // states of one number of edges that are continued together now
   std::vector<copies::Interval> bounds_;  // by variable and column: of the state looked at
   std::vector<copies::Interval> all_;     // by variable and column: all values
-  std::vector<Window> near_;              // edges at the vertex of the root copies
-  std::vector<copies::Interval> near_differences_;  // for each, main values minus that of the root copy
-  std::vector<Slot> hints_;                         // for each, the window of the last root copy
-
-  std::uint64_t next_ = 0;  // root copies left of the item
-  std::uint64_t last_ = 0;
-  std::uint64_t arcs_done_ = 0;
-  Pool* pool_ = nullptr;
-  std::uint64_t spent_ = 0;
-  std::int64_t budget_;
+  std::vector<Near> near_;
 };
 
 }  // namespace motiflux::search

@@ -31,53 +31,52 @@ constexpr std::size_t kWindowWork = 3;
 }  // namespace
 
 // Whether another edge at the vertex of the root copies has no copy, by differences of main values alone:
-// half of the root copies may end here.
-bool CopyWalker::misses_near(State state, Place root) {
+// half of the root copies may end here. Root copies ascend, and so do the ends of windows.
+bool CopyWalker::misses_near(Place root) {
   const std::int64_t value = walk_.root_rows().row_columns[0][root];
-  for (std::size_t at = 0; at < near_.size(); ++at) {
-    if (reach_.floats(near_[at].variable, 0)) continue;
-    const copies::Interval differences = near_differences_[at];
-    copies::Interval bounds = all_of(near_[at].variable)[0];
-    if (differences.low != bounds.low) bounds.low = shifted(value, differences.low);
-    if (differences.high != bounds.high) bounds.high = shifted(value, differences.high);
-    if (move_on(state, at, bounds).size() == 0) return true;
+  for (Near& near : near_) {
+    if (!near.whole) continue;
+    copies::Interval bounds = copies::kAllIntegers;
+    if (near.differences.low != bounds.low) bounds.low = shifted(value, near.differences.low);
+    if (near.differences.high != bounds.high) bounds.high = shifted(value, near.differences.high);
+    const std::int64_t* values = rows(near.variable, near.side).row_columns[0];
+    near.bounds = bounds;
+    near.window.first =
+        behind(near.window.first, near.row.last, [&](Place place) { return values[place] < bounds.low; });
+    near.window.last = behind(std::max<Place>(near.window.first, near.window.last), near.row.last,
+                              [&](Place place) { return values[place] <= bounds.high; });
+    if (near.window.size() == 0) return true;
   }
   return false;
 }
 
-// The copies of an edge at the vertex of the root copies within bounds; found near those of the last root
-// copy, as root copies ascend.
-CopyWalker::Slot CopyWalker::move_on(State state, std::size_t near, copies::Interval bounds) {
-  const int variable = near_[near].variable, side = near_[near].side;
-  const copies::CopyIndex& of = rows(variable, side);
-  const std::int64_t* value = of.row_columns[0];
-  const bool floats = reach_.floats(variable, 0);
-  const auto below = [&](Place place) { return less(floats, value[place], bounds.low); };
-  const auto not_above = [&](Place place) { return !less(floats, bounds.high, value[place]); };
-  const copies::Range row = of.row(vertex_at(state, variable, side));
-  Slot& hint = hints_[near];
-  Slot found;
-  const bool before = hint.first > row.first && !below(hint.first - 1);
-  found.first = before ? bisect(row.first, hint.first, below) : behind(hint.first, row.last, below);
-  const Place from = std::max<Place>(found.first, hint.last);
-  const bool too_far = from > found.first && !not_above(from - 1);
-  found.last = too_far ? bisect(found.first, from, not_above) : behind(from, row.last, not_above);
+// The copies of such an edge within bounds.
+CopyWalker::Slot CopyWalker::window_near(const Near& near, copies::Interval bounds) const {
+  Slot found = near.window;
+  if (!near.whole || near.bounds.low != bounds.low || near.bounds.high != bounds.high) {
+    const copies::CopyIndex& of = rows(near.variable, near.side);
+    const std::int64_t* values = of.row_columns[0];
+    const auto is_below = [&](std::int64_t one) { return less(!near.whole, one, bounds.low); };
+    const auto below = [&](Place place) { return is_below(values[place]); };
+    const auto not_above = [&](Place place) { return !less(!near.whole, bounds.high, values[place]); };
+    const copies::Range all = near.whole ? copies::Range{found.first, found.last} : near.row;
+    found.first = bisect_row(of, all, is_below, below);
+    found.last = behind(found.first, all.last, not_above);
+  }
   found.kind = Slot::kWindow;
-  hint = found;
+  found.edges = 1;
   return found;
 }
 
 // Whether each other edge at the vertex of the root copies has a copy within bounds. This is asked before the
 // other end of the root copy is looked at, which is far away.
 bool CopyWalker::has_near(State state) {
-  for (std::size_t at = 0; at < near_.size(); ++at) {
-    const Window& near = near_[at];
+  for (const Near& near : near_) {
     if (!narrow(state, near.variable)) return false;
-    Window found{near.variable, near.side, false, false, move_on(state, at, bounds_of(near.variable)[0])};
-    found.slot.edges = 1;
+    Window found{near.variable, near.side, false, false, window_near(near, bounds_of(near.variable)[0])};
+    const std::size_t size = found.slot.size();
     state.slot(static_cast<std::size_t>(near.variable), static_cast<std::size_t>(near.side)) = found.slot;
-    if (number_of(state, found) == 0) return false;
-    if (found.slot.size() <= kRead && !any_fits(found)) return false;
+    if (size <= kCounted ? number_of(state, found) == 0 : size <= kRead && !any_fits(found)) return false;
   }
   return true;
 }
@@ -93,7 +92,8 @@ bool CopyWalker::any_fits(const Window& window) {
 // Sets the bounds on the values of an edge; false if they exclude each other.
 bool CopyWalker::narrow(State state, int variable) {
   copies::Interval* bounds = bounds_of(variable);
-  std::copy_n(all_of(variable), most_columns_, bounds);
+  const copies::Interval* all = all_of(variable);
+  for (std::size_t column = 0; column < most_columns_; ++column) bounds[column] = all[column];
   for (std::uint64_t rest = state.head().variables; rest != 0; rest &= rest - 1) {
     const int source = std::countr_zero(rest);
     reach_.narrow(variable, source, state.values(static_cast<std::size_t>(source)), bounds);

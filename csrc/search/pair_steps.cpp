@@ -23,6 +23,13 @@ bool is_float(const copies::Network& network, int variable, int column) {
                      });
 }
 
+// All checks of the edge of a step.
+std::vector<PairCheck> checks_of(const PairStep& step) {
+  std::vector<PairCheck> found = step.joint;
+  for (const PairTest& test : step.tests) found.push_back(test.check);
+  return found;
+}
+
 }  // namespace
 
 PairSteps::PairSteps(const NativePlan& native_plan, const CopyWalk& walk) {
@@ -120,12 +127,29 @@ void PairSteps::add_checks(const copies::Compared& compared, PairStep& step) {
     const PairCheck check{&one, side(one.left, one.left_column), side(one.right, one.right_column)};
     const auto is_known_vertex = [&](const PairSide& of) { return of.of == PairSide::Of::kVertex; };
     if (own && !vertex && one.left != one.right)
-      step.tests.push_back(check);
+      add_test(step, check);
     else if (!own && is_known_vertex(check.left) && is_known_vertex(check.right))
       step.of_vertex.push_back(check);
     else
       step.joint.push_back(check);
   }
+}
+
+// Adds a check of one column of the edge.
+void PairSteps::add_test(PairStep& step, const PairCheck& check) {
+  const bool left = check.left.of == PairSide::Of::kEdge;
+  PairTest test{check, {*check.comparison, left}, left ? check.right : check.left};
+  const std::size_t column = left ? check.left.at : check.right.at;
+  if (column > 0) {
+    const std::int64_t* values = step.columns[column];
+    const auto known = std::find_if(step.filters.begin(), step.filters.end(),
+                                    [&](const PairFilter& one) { return one.values == values; });
+    test.filter = static_cast<int>(known - step.filters.begin());
+    const bool floats = step.floats[column] != 0;
+    if (known == step.filters.end())
+      step.filters.push_back({values, floats ? copies::kAllFloats : copies::kAllIntegers, floats});
+  }
+  step.tests.push_back(test);
 }
 
 // Of the choices up to each step, the values that later steps look at, and which of them are better.
@@ -148,11 +172,10 @@ void PairSteps::add_preferences(const copies::Compared& compared) {
       if (both || !greater) prefer(side.at, one.floats, false);
     };
     for (std::size_t later = last + 1; later < steps.size(); ++later)
-      for (const auto* checks : {&steps[later].tests, &steps[later].joint})
-        for (const PairCheck& check : *checks) {
-          look_at(check, check.left, true);
-          look_at(check, check.right, false);
-        }
+      for (const PairCheck& check : checks_of(steps[later])) {
+        look_at(check, check.left, true);
+        look_at(check, check.right, false);
+      }
     if (network.span.there) {
       prefer(lowest, network.span.floats, true);
       prefer(highest, network.span.floats, false);
@@ -180,10 +203,10 @@ bool PairSteps::are_apart(const copies::Compared& compared) const {
     return (side.of == PairSide::Of::kChoice && side.at >= first.first) ||
            (side.of == PairSide::Of::kVertex && static_cast<int>(side.at) == first.other);
   };
-  for (const auto* checks : {&second.tests, &second.joint, &second.of_vertex})
-    for (const PairCheck& check : *checks)
-      if (names(check.left) || names(check.right)) return false;
-  return true;
+  const auto names_first = [&](const PairCheck& check) { return names(check.left) || names(check.right); };
+  const std::vector<PairCheck> checks = checks_of(second);
+  return std::none_of(checks.begin(), checks.end(), names_first) &&
+         std::none_of(second.of_vertex.begin(), second.of_vertex.end(), names_first);
 }
 
 }  // namespace motiflux::search

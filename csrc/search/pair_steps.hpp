@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "copies/allowed.hpp"
 #include "copies/ranges.hpp"
 #include "motiflux/view/plan.hpp"
 #include "search/native_plan.hpp"
@@ -29,6 +30,21 @@ struct PairCheck {
   PairSide right;
 };
 
+// A check of a column of the edge of the step by a value that is known before.
+struct PairTest {
+  PairCheck check;
+  copies::SoughtSide sought;
+  PairSide known;
+  int filter = -1;  // the filter of its column; -1: the main one
+};
+
+// What copies of a step have to satisfy in another column than the main one.
+struct PairFilter {
+  const std::int64_t* values = nullptr;
+  copies::Interval interval{};
+  bool floats = false;
+};
+
 // A value of a choice that later steps look at: of two choices that differ in nothing else, they accept all
 // copies for one that they accept for the other.
 struct PairPreference {
@@ -49,7 +65,8 @@ struct PairStep {
   std::size_t first = 0;                     // the place of the first column in a choice
   bool spanned = false;
 
-  std::vector<PairCheck> tests;      // own columns, by what is known before
+  std::vector<PairTest> tests;       // own columns, by what is known before
+  std::vector<PairFilter> filters;   // of these columns, with all values
   std::vector<PairCheck> joint;      // own columns and the new vertex, by each other and what is known
   std::vector<PairCheck> of_vertex;  // the new vertex, by vertices known before and itself
   std::vector<const std::uint8_t*> missing;  // of the attributes of the new vertex
@@ -76,6 +93,7 @@ struct PairSteps {
  private:
   void order_levels(const NativePlan& native_plan);
   void add_checks(const copies::Compared& compared, PairStep& step);
+  static void add_test(PairStep& step, const PairCheck& check);
   void add_preferences(const copies::Compared& compared);
   bool are_apart(const copies::Compared& compared) const;
 

@@ -21,24 +21,20 @@ constexpr std::size_t kWindowWork = 2;
 }  // namespace
 
 PairWalker::PairWalker(const NativePlan& native_plan, Visitor& visitor, bool counting)
-    : native_plan_(native_plan),
+    : RootWalk(native_plan, visitor),
       compared_(*native_plan.compared),
       walk_(*native_plan.copy_walk),
-      visitor_(visitor),
       counting_(counting),
       every_choice_(counting && native_plan.compared->count_choices),
       plan_(native_plan, *native_plan.copy_walk),
       choices_(plan_.steps.size() + 1),
-      gathered_(plan_.steps.size()),
-      budget_(native_plan.check_every) {
+      gathered_(plan_.steps.size()) {
   choices_[0].values.assign(plan_.width, 0);
   choices_[0].size = 1;
 }
 
 bool PairWalker::search(const WorkItem& item) {
-  arcs_done_ = item.arcs;
-  next_ = item.from;
-  last_ = item.to;
+  begin_item(item);
   const std::uint64_t* offsets = walk_.root_rows().offsets;
   auto vertex = static_cast<Vertex>(std::upper_bound(offsets, offsets + native_plan_.vertices + 1, next_) -
                                     offsets - 1);
@@ -79,7 +75,8 @@ bool PairWalker::begin(std::uint64_t pair) {
   if (bound(step, choice(0, 0))) {
     const bool judged = is_judged(step);
     for (Place place = rows.starts[pair]; place < rows.starts[pair + 1]; ++place)
-      if (is_in(step.floats[0] != 0, bounds_.main, step.columns[0][place]) && fits(place) &&
+      if ((step.tests.empty() ||
+           (is_in(step.floats[0] != 0, bounds_.main, step.columns[0][place]) && fits(place))) &&
           (!judged || judge(step, choice(0, 0), place)) && !add_choice(1, choice(0, 0), place))
         return false;
   }
@@ -208,6 +205,10 @@ bool PairWalker::finish(std::size_t depth) {
     const std::int64_t* before = choice(depth, at);
     if (!bound(step, before)) continue;
     near = window(step, row, near);
+    if (near.size() == 0) {
+      if (!spend(kWindowWork)) return false;
+      continue;
+    }
     const bool judged = is_judged(step);
     if (counting_ && walk_.leaves > 0 && !judged && bounds_.filters.empty() &&
         (every_choice_ || choices_[depth].size == 1)) {
@@ -224,6 +225,22 @@ bool PairWalker::finish(std::size_t depth) {
                        [&](Place place) { embeddings += marks.enter(step.rows->row_pairs[place], kFound); });
       if (embeddings > 0) visitor_.count(embeddings);
       if (!spend(kWindowWork + near.size() / kReadAtOnce)) return false;
+      continue;
+    }
+    if (counting_ && !every_choice_ && !judged) {
+      for_each_fitting(near, [&](Place place) {
+        const std::uint32_t pair = step.rows->row_pairs[place];
+        if (marks.knows(pair)) {
+          embeddings += marks.of(pair) == kOpen;
+          if (marks.of(pair) == kOpen) marks.set(pair, kFound);
+        } else {
+          const bool admitted = admits(admission, step, step.rows->row_others[place]);
+          marks.set(pair, admitted ? kFound : kNever);
+          embeddings += admitted;
+        }
+      });
+      if (embeddings > 0) visitor_.count(embeddings);
+      if (!spend(kWindowWork + near.size() / kEnteredAtOnce)) return false;
       continue;
     }
     for_each_fitting(near, [&](Place place) {
@@ -265,22 +282,6 @@ bool PairWalker::found(Total embeddings) {
     visitor_.rows(value_.data(), {last, last + 1});
   }
   return spend(1);
-}
-
-bool PairWalker::spend(std::size_t work) {
-  budget_ -= static_cast<std::int64_t>(work);
-  if (budget_ > 0) return true;
-  spent_ += static_cast<std::uint64_t>(native_plan_.check_every - budget_);
-  budget_ = native_plan_.check_every;
-  if (pool_ && pool_->wants_work(this->work()) && last_ - next_ > 1) {
-    // One stays where all are handed back: so each item makes progress.
-    const std::uint64_t kept = pool_->hands_back() ? 1 : (last_ - next_) / 2;
-    const std::uint64_t middle = next_ + kept, given = last_ - middle;
-    arcs_done_ -= given;
-    pool_->add({.level = 0, .from = middle, .to = last_, .arcs = given});
-    last_ = middle;
-  }
-  return visitor_.keep_going();
 }
 
 }  // namespace motiflux::search

@@ -23,7 +23,7 @@
 #include "copies/allowed.hpp"
 #include "copies/places.hpp"
 #include "search/pair_steps.hpp"
-#include "search/pool.hpp"
+#include "search/root_walk.hpp"
 #include "search/walker.hpp"
 
 namespace motiflux::search {
@@ -34,20 +34,13 @@ class TooManyChoices : public std::runtime_error {
   TooManyChoices() : std::runtime_error("more choices of copies than are kept") {}
 };
 
-class PairWalker {
+class PairWalker : public RootWalk {
  public:
   // The plan has a copy walk with an order. With `counting`, visitor.rows is not called.
   PairWalker(const NativePlan& native_plan, Visitor& visitor, bool counting);
 
   // Searches the embeddings that begin with the pairs of `item`; false when stopped.
   bool search(const WorkItem& item);
-  std::uint64_t arcs_done() const { return arcs_done_; }
-  void share(Pool& pool) { pool_ = &pool; }
-
-  // In units of what a Walker does for a candidate.
-  std::uint64_t work() const {
-    return spent_ + static_cast<std::uint64_t>(native_plan_.check_every - budget_);
-  }
 
  private:
   using Vertex = std::uint32_t;
@@ -105,11 +98,7 @@ class PairWalker {
     std::vector<Group> groups;
     std::vector<Entry> entries;
   };
-  struct Filter {
-    const std::int64_t* values;
-    copies::Interval interval;
-    bool floats;
-  };
+  using Filter = PairFilter;
   struct Bounds {  // what one choice allows the copies of a step
     copies::Interval main{};
     std::vector<Filter> filters;           // of other columns
@@ -171,6 +160,8 @@ class PairWalker {
   // Of the copies of a step with one choice: the window of their main values, and what else they satisfy.
   bool bound(const PairStep& step, const std::int64_t* choice);
   copies::Range window(const PairStep& step, copies::Range row, copies::Range near) const;
+  template <class Value>
+  copies::Range window_of(const PairStep& step, copies::Range row, copies::Range near) const;
   bool fits(Place place) const {
     for (const Filter& filter : bounds_.filters)
       if (!is_in(filter.floats, filter.interval, filter.values[place])) return false;
@@ -238,18 +229,38 @@ class PairWalker {
   }
   void unmatch(int level) { levels_matched_ &= ~(std::uint32_t{1} << level); }
 
-  bool add_choice(std::size_t depth, const std::int64_t* before, Place place);
+  // Adds a choice of `depth` edges: the one before, of an edge less, with the copy at a place of the last
+  // step. If there are too many to keep, goes on with those so far where each choice is counted; false when
+  // stopped.
+  bool add_choice(std::size_t depth, const std::int64_t* before, Place place) {
+    Choices& choices = choices_[depth];
+    const PairStep& step = plan_.steps[depth - 1];
+    if (choices.size >= kMostChoices && !make_room(depth)) return false;
+    const std::size_t end = (choices.size + 1) * plan_.width;
+    if (choices.values.size() < end) choices.values.resize(2 * end);
+    std::int64_t* values = choices.values.data() + end - plan_.width;
+    for (std::size_t at = 0; at < step.first; ++at) values[at] = before[at];
+    const std::int64_t own = step.columns[0][place];
+    values[step.first] = own;
+    for (std::size_t column = 1; column < step.columns.size(); ++column)
+      values[step.first + column] = step.columns[column][place];
+    if (step.spanned) {
+      const copies::Span& span = compared_.network.span;
+      const bool first = step.first == 0;
+      values[plan_.lowest] = first || span.less(own, before[plan_.lowest]) ? own : before[plan_.lowest];
+      values[plan_.highest] = first || span.less(before[plan_.highest], own) ? own : before[plan_.highest];
+    }
+    ++choices.size;
+    return true;
+  }
   bool make_room(std::size_t depth);
   void keep_best(std::size_t depth);
   const std::int64_t* choice(std::size_t depth, std::size_t at) const {
     return choices_[depth].values.data() + at * plan_.width;
   }
-  bool spend(std::size_t work);
 
-  const NativePlan& native_plan_;
   const copies::Compared& compared_;
   const CopyWalk& walk_;
-  Visitor& visitor_;
   const bool counting_;
   const bool every_choice_;  // choices are counted
   const PairSteps plan_;
@@ -266,13 +277,6 @@ class PairWalker {
   std::vector<std::uint32_t> positions_;
 
   Bounds bounds_;
-
-  std::uint64_t next_ = 0;  // pairs left of the item
-  std::uint64_t last_ = 0;
-  std::uint64_t arcs_done_ = 0;
-  Pool* pool_ = nullptr;
-  std::uint64_t spent_ = 0;
-  std::int64_t budget_;
 };
 
 }  // namespace motiflux::search

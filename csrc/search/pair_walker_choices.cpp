@@ -39,52 +39,40 @@ void narrow(bool floats, copies::Interval& interval, const copies::Interval& by)
 
 // Sets what a choice allows the copies of a step; false if it allows none.
 bool PairWalker::bound(const PairStep& step, const std::int64_t* choice) {
-  const auto all = [](bool floats) { return floats ? copies::kAllFloats : copies::kAllIntegers; };
-  bounds_.main = all(step.floats[0] != 0);
-  bounds_.filters.clear();
+  const bool floats = step.floats[0] != 0;
+  bounds_.main = floats ? copies::kAllFloats : copies::kAllIntegers;
+  bounds_.filters = step.filters;
   bounds_.judged.clear();
   bounds_.span_is_judged = false;
-  for (const PairCheck& test : step.tests) {
-    const bool own_left = test.left.of == PairSide::Of::kEdge;
-    const std::size_t column = own_left ? test.left.at : test.right.at;
-    const std::int64_t known = value(own_left ? test.right : test.left, step, choice, 0);
-    const copies::Comparison& one = *test.comparison;
-    const copies::Allowed allowed =
-        one.plain  ? copies::allowed_plainly(own_left ? one.op : copies::mirrored(one.op), known)
-        : own_left ? copies::allowed_left(one, known)
-                   : copies::allowed_right(one, known);
-    if (!allowed.exact) bounds_.judged.push_back(&test);
-    const bool floats = step.floats[column] != 0;
-    copies::Interval* interval = &bounds_.main;
-    if (column > 0) {
-      const std::int64_t* values = step.columns[column];
-      auto filter = std::find_if(bounds_.filters.begin(), bounds_.filters.end(),
-                                 [&](const Filter& one) { return one.values == values; });
-      if (filter == bounds_.filters.end())
-        filter = bounds_.filters.insert(filter, {values, all(floats), floats});
-      interval = &filter->interval;
-    }
-    narrow(floats, *interval, allowed.interval);
-    if (is_empty(floats, *interval)) return false;
+  for (const PairTest& test : step.tests) {
+    const auto filter = static_cast<std::size_t>(test.filter);
+    copies::Interval& interval = test.filter < 0 ? bounds_.main : bounds_.filters[filter].interval;
+    bool exact = true;
+    if (!test.sought.narrow(value(test.known, step, choice, 0), interval, exact)) return false;
+    if (!exact) bounds_.judged.push_back(&test.check);
   }
   if (step.spanned && step.first > 0) {
     const copies::Allowed allowed =
         copies::allowed_by(compared_.network.span, choice[plan_.lowest], choice[plan_.highest]);
     bounds_.span_is_judged = !allowed.exact;
-    narrow(step.floats[0] != 0, bounds_.main, allowed.interval);
-    if (is_empty(step.floats[0] != 0, bounds_.main)) return false;
+    narrow(floats, bounds_.main, allowed.interval);
+    if (is_empty(floats, bounds_.main)) return false;
   }
   return true;
 }
 
 // The copies of a row whose main values are within bounds. `near`: the window of a choice before, or the row.
 copies::Range PairWalker::window(const PairStep& step, copies::Range row, copies::Range near) const {
-  const bool floats = step.floats[0] != 0;
+  return step.floats[0] != 0 ? window_of<double>(step, row, near) : window_of<std::int64_t>(step, row, near);
+}
+
+template <class Value>
+copies::Range PairWalker::window_of(const PairStep& step, copies::Range row, copies::Range near) const {
   const std::int64_t* main = step.columns[0];
-  const copies::Interval bounds = bounds_.main;
-  const copies::Interval all = floats ? copies::kAllFloats : copies::kAllIntegers;
-  const auto is_below = [&](std::int64_t value) { return copies::less(floats, value, bounds.low); };
-  const auto is_not_above = [&](std::int64_t value) { return !copies::less(floats, bounds.high, value); };
+  const copies::Interval all = std::is_same_v<Value, double> ? copies::kAllFloats : copies::kAllIntegers;
+  const auto low = std::bit_cast<Value>(bounds_.main.low), high = std::bit_cast<Value>(bounds_.main.high);
+  const auto is_below = [low](std::int64_t value) { return std::bit_cast<Value>(value) < low; };
+  const auto is_not_above = [high](std::int64_t value) { return std::bit_cast<Value>(value) <= high; };
   const auto below = [&](Place place) { return is_below(main[place]); };
   const auto not_above = [&](Place place) { return is_not_above(main[place]); };
   const auto find = [&](Place first, Place last, auto&& fits_value, auto&& fits) {
@@ -92,17 +80,17 @@ copies::Range PairWalker::window(const PairStep& step, copies::Range row, copies
     return copies::bisect_evenly(first, last, fits);
   };
   copies::Range found = row;
-  if (bounds.low != all.low) {
+  if (bounds_.main.low != all.low) {
     // Choices ascend, mostly: the window begins behind the last one's first copy.
     const Place first = near.first > row.first && below(near.first - 1) ? near.first : row.first;
     found.first = find(first, row.last, is_below, below);
   }
-  if (bounds.high != all.high) {
+  if (bounds_.main.high != all.high) {
     // Windows are often short or empty.
-    Place first = found.first, step_over = 0;
-    while (step_over < kNear && first < row.last && not_above(first)) ++first, ++step_over;
-    if (step_over < kNear) return {found.first, first};
-    found.last = find(first, row.last, is_not_above, not_above);
+    const Place few = std::min(row.last, found.first + kNear);
+    Place first = found.first;
+    for (Place place = found.first; place < few; ++place) first += static_cast<Place>(not_above(place));
+    found.last = first < found.first + kNear ? first : find(first, row.last, is_not_above, not_above);
   }
   return found;
 }
@@ -169,29 +157,6 @@ bool PairWalker::accepts(const PairStep& step, Vertex vertex) {
   value_[static_cast<std::size_t>(step.other)] = vertex;
   return std::all_of(step.of_vertex.begin(), step.of_vertex.end(),
                      [&](const PairCheck& check) { return holds(check, step, nullptr, 0); });
-}
-
-// Adds a choice of `depth` edges: the one before, of an edge less, with the copy at a place of the last step.
-// If there are too many to keep, goes on with those so far where each choice is counted; false when stopped.
-bool PairWalker::add_choice(std::size_t depth, const std::int64_t* before, Place place) {
-  Choices& choices = choices_[depth];
-  const PairStep& step = plan_.steps[depth - 1];
-  if (choices.size >= kMostChoices && !make_room(depth)) return false;
-  const std::size_t end = (choices.size + 1) * plan_.width;
-  if (choices.values.size() < end) choices.values.resize(2 * end);
-  std::int64_t* values = choices.values.data() + end - plan_.width;
-  std::copy_n(before, step.first, values);
-  for (std::size_t column = 0; column < step.columns.size(); ++column)
-    values[step.first + column] = step.columns[column][place];
-  if (step.spanned) {
-    const copies::Span& span = compared_.network.span;
-    const std::int64_t own = step.columns[0][place];
-    const bool first = step.first == 0;
-    values[plan_.lowest] = first || span.less(own, before[plan_.lowest]) ? own : before[plan_.lowest];
-    values[plan_.highest] = first || span.less(before[plan_.highest], own) ? own : before[plan_.highest];
-  }
-  ++choices.size;
-  return true;
 }
 
 bool PairWalker::make_room(std::size_t depth) {

@@ -20,21 +20,17 @@ constexpr std::uint64_t kAhead = 6;
 }  // namespace
 
 WedgeWalker::WedgeWalker(const NativePlan& native_plan, Visitor& visitor, bool counting)
-    : native_plan_(native_plan),
+    : RootWalk(native_plan, visitor),
       compared_(*native_plan.compared),
       walk_(*native_plan.copy_walk),
-      visitor_(visitor),
       counting_(counting),
       steps_(native_plan),
       pair_(steps_.values.size()),
       left_(steps_.values.size()),
-      list_of_(native_plan.vertices, 0),
-      budget_(native_plan.check_every) {}
+      list_of_(native_plan.vertices, 0) {}
 
 bool WedgeWalker::search(const WorkItem& item) {
-  arcs_done_ = item.arcs;
-  next_ = item.from;
-  last_ = item.to;
+  begin_item(item);
   const std::uint64_t* offsets = walk_.root_rows().offsets;
   auto vertex = static_cast<Vertex>(std::upper_bound(offsets, offsets + native_plan_.vertices + 1, next_) -
                                     offsets - 1);
@@ -439,22 +435,6 @@ WedgeWalker::Admission WedgeWalker::admission(int level) const {
   for (std::uint32_t rest = steps_.distinct[at] & matched_; rest != 0; rest &= rest - 1)
     found.apart[found.size++] = value_[static_cast<std::size_t>(std::countr_zero(rest))];
   return found;
-}
-
-bool WedgeWalker::spend(std::size_t work) {
-  budget_ -= static_cast<std::int64_t>(work);
-  if (budget_ > 0) return true;
-  spent_ += static_cast<std::uint64_t>(native_plan_.check_every - budget_);
-  budget_ = native_plan_.check_every;
-  if (pool_ && may_share_ && pool_->wants_work(this->work()) && last_ - next_ > 1) {
-    // One stays where all are handed back: so each item makes progress.
-    const std::uint64_t kept = pool_->hands_back() ? 1 : (last_ - next_) / 2;
-    const std::uint64_t middle = next_ + kept, given = last_ - middle;
-    arcs_done_ -= given;
-    pool_->add({.level = 0, .from = middle, .to = last_, .arcs = given});
-    last_ = middle;
-  }
-  return visitor_.keep_going();
 }
 
 }  // namespace motiflux::search

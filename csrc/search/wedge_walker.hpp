@@ -22,26 +22,20 @@
 
 #include "copies/allowed.hpp"
 #include "copies/places.hpp"
-#include "search/pool.hpp"
+#include "search/root_walk.hpp"
 #include "search/visitor.hpp"
 #include "search/wedge_steps.hpp"
 
 namespace motiflux::search {
 
-class WedgeWalker {
+class WedgeWalker : public RootWalk {
  public:
   // The plan has a copy walk by wedges. With `counting`, visitor.rows is not called.
   WedgeWalker(const NativePlan& native_plan, Visitor& visitor, bool counting);
 
   // Searches the embeddings whose first edge of the core is one of the pairs of `item`; false when stopped.
   bool search(const WorkItem& item);
-  std::uint64_t arcs_done() const { return arcs_done_; }
-  void share(Pool& pool) { pool_ = &pool; }
 
-  // In units of what a Walker does for a candidate.
-  std::uint64_t work() const {
-    return spent_ + static_cast<std::uint64_t>(native_plan_.check_every - budget_);
-  }
   // The part of it that was for pairs outside of the items, as wedges are gathered for a whole vertex.
   std::uint64_t work_beside() const { return beside_; }
 
@@ -198,12 +192,9 @@ class WedgeWalker {
     matched_ |= std::uint32_t{1} << level;
   }
   void unmatch(int level) { matched_ &= ~(std::uint32_t{1} << level); }
-  bool spend(std::size_t work);
 
-  const NativePlan& native_plan_;
   const copies::Compared& compared_;
   const CopyWalk& walk_;
-  Visitor& visitor_;
   const bool counting_;
   const WedgeSteps steps_;
 
@@ -229,14 +220,7 @@ class WedgeWalker {
   std::uint64_t next_middle_ = 0;  // the place to gather from
   bool only_expected_ = false;     // lists are there for all ends
 
-  std::uint64_t next_ = 0;  // pairs left of the item
-  std::uint64_t last_ = 0;
-  std::uint64_t arcs_done_ = 0;
-  bool may_share_ = true;  // whether pairs left were not searched yet with other wedges
-  Pool* pool_ = nullptr;
-  std::uint64_t spent_ = 0;
   std::uint64_t beside_ = 0;
-  std::int64_t budget_;
 };
 
 }  // namespace motiflux::search

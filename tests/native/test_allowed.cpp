@@ -53,6 +53,10 @@ Comparison draw_comparison(std::mt19937_64& random) {
     if (!std::isfinite(one.offset)) one.offset = 1;
     return one;
   }
+  if (random() % 3 == 0) {  // a sum
+    one.c = random() % 8 == 0 ? Int128{1} << (random() % 66) : static_cast<Int128>(random() % 41) - 20;
+    return one;
+  }
   one.m = static_cast<std::int64_t>(1 + random() % 4);
   one.n = random() % 2 == 0 ? static_cast<std::int64_t>(1 + random() % 5) : -3;
   one.c = static_cast<int>(random() % 9) - 4;
@@ -64,6 +68,22 @@ struct Found {
   int exact = 0;
   int allowed = 0;
 };
+
+// The same intervals, less what was left out before.
+void check_sought(const Comparison& one, bool as_left, std::int64_t known, Interval before,
+                  const std::vector<std::int64_t>& values) {
+  Interval left = before;
+  bool exact = true;
+  const bool any = SoughtSide(one, as_left).narrow(known, left, exact);
+  for (const std::int64_t value : values) {
+    const bool fits =
+        is_in(one.floats, before, value) && (as_left ? holds(one, value, known) : holds(one, known, value));
+    const bool found = any && is_in(one.floats, left, value);
+    CHECK(!fits || found);
+    if (exact) CHECK(fits == found);
+  }
+  CHECK(exact || !(as_left ? allowed_left(one, known) : allowed_right(one, known)).exact);
+}
 
 // What lies in the interval is what the comparison allows, and nothing that it allows is left out.
 void check_sides(std::mt19937_64& random, Found& found) {
@@ -90,6 +110,13 @@ void check_sides(std::mt19937_64& random, Found& found) {
     if (left.exact) CHECK(as_left == is_in(one.floats, left.interval, value));
     if (right.exact) CHECK(as_right == is_in(one.floats, right.interval, value));
     found.allowed += as_left + as_right;
+  }
+  const Interval all = one.floats ? kAllFloats : kAllIntegers;
+  std::int64_t low = draw(), high = draw();
+  if (!is_in(one.floats, {low, all.high}, high)) std::swap(low, high);
+  for (const bool as_left : {true, false}) {
+    check_sought(one, as_left, known, all, values);
+    check_sought(one, as_left, known, {low, high}, values);
   }
   found.exact += left.exact + right.exact;
 }
