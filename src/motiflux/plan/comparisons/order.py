@@ -31,8 +31,9 @@ _ROOT_PAIRS = 1024
 _TREE_COST, _CLOSING_COST = 0.25, 2.0
 """Time of a search from pair to pair over what a probe of it says, relative to searches by levels: of trees,
 where these decide the choices of each embedding, which probes do not count in full; and of others."""
-_LEVELS_COST = 2.0
-"""Time of a search by levels over what a probe of it says, relative to searches from copy to copy."""
+_LEVELS_COST, _LEVELS_OVER_COPIES = 2.0, 0.8
+"""Time of a search by levels over what a probe of it says, relative to searches by wedges, for which copies have
+to be sorted; and relative to searches from copy to copy."""
 _FAR_CHEAPER = 4.0
 """Ratio of times by brief searches that decides for a search from copy to copy without a longer look."""
 _BRIEF, _SORTING_SECONDS = 1e-3, 5e-8
@@ -96,7 +97,7 @@ def _plan_without_wedges(builder: PlanBuilder, comparisons: BoundComparisons) ->
     walked = _cheapest_walk(builder, plan, walks)
     of_plan = plan.probed
     if of_plan is not None and plan.copy_walk is None:
-        of_plan *= _LEVELS_COST
+        of_plan *= _LEVELS_OVER_COPIES
     if switch == "auto" and of_plan is not None and (walked.probed or 0.0) >= of_plan:
         return plan
     return walked
