@@ -1,6 +1,7 @@
 #include "search/copy_walker.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "copies/places.hpp"
@@ -233,24 +234,47 @@ bool CopyWalker::close(State state, int variable, Window& best, std::size_t& lea
   return true;
 }
 
+// Calls `use` with a test of places. Mostly, there is one column besides the main one.
+template <class Use>
+auto CopyWalker::with_filter(const Filters& filters, Use&& use) {
+  const Filters::Column& one = filters.columns[0];
+  const std::int64_t* values = one.values;
+  const auto within = [values](auto low, auto high) {
+    return [=](Place place) {
+      const auto value = std::bit_cast<decltype(low)>(values[place]);
+      return static_cast<bool>(static_cast<int>(low <= value) & static_cast<int>(value <= high));
+    };
+  };
+  if (filters.size != 1) return use([&](Place place) { return filters.fit(place); });
+  if (!one.floats) return use(within(one.bounds.low, one.bounds.high));
+  return use(within(std::bit_cast<double>(one.bounds.low), std::bit_cast<double>(one.bounds.high)));
+}
+
 // The number of copies in a window that are within bounds, or an estimate of what a long one takes. A short
 // window begins and ends at copies that are within bounds afterwards.
 std::size_t CopyWalker::number_of(State state, Window& window) {
   const std::size_t size = window.slot.size();
   if (size > kCounted) return window.closes ? (size + kClosedAtOnce - 1) / kClosedAtOnce : size;
   const copies::CopyIndex& of = rows(window.variable, window.side);
-  const Filters filters = filters_of(window.variable, window.side);
+  const Filters& filters = filters_of(window.variable, window.side);
   if (filters.size == 0 && !window.closes) return size;
   const Vertex target = window.closes ? vertex_at(state, window.variable, 1 - window.side) : 0;
-  std::size_t number = 0;
-  Place first = window.slot.last, last = first;
-  for (Place place = window.slot.first; place < window.slot.last; ++place) {
-    if ((window.closes && of.row_others[place] != target) || !filters.fit(place)) continue;
-    if (number++ == 0) first = place;
-    last = place + 1;
-  }
-  window.slot.first = first;
-  window.slot.last = last;
+  const bool closes = window.closes;
+  const std::uint32_t* others = of.row_others;
+  Slot& slot = window.slot;
+  const std::size_t number = with_filter(filters, [&](auto&& fits) {
+    std::size_t found = 0;
+    Place first = slot.last, last = slot.last;
+    for (Place place = slot.first; place < slot.last; ++place) {
+      const bool fit = (!closes || others[place] == target) && fits(place);
+      first = fit && found == 0 ? place : first;
+      last = fit ? place + 1 : last;
+      found += static_cast<std::size_t>(fit);
+    }
+    slot.first = first;
+    slot.last = last;
+    return found;
+  });
   if (!window.closes)
     state.slot(static_cast<std::size_t>(window.variable), static_cast<std::size_t>(window.side)) =
         window.slot;
@@ -262,7 +286,7 @@ bool CopyWalker::scan(State state, const Window& window) {
   const copies::CopyIndex& of = rows(window.variable, window.side);
   const int other_level = edge(window.variable).ends[1 - window.side];
   if (window.is_old) narrow(state, window.variable);
-  const Filters filters = filters_of(window.variable, window.side);
+  const Filters filters = filters_of(window.variable, window.side);  // a copy: states that are added use them
   const Vertex target = window.closes ? state.vertices()[other_level] : 0;
   const State::Head before = state.head();
   const std::size_t depth = before.edges + std::size_t{1};

@@ -114,7 +114,9 @@ class CopyWalker : public RootWalk {
   bool close(State state, int variable, Window& best, std::size_t& least);
   std::size_t number_of(State state, Window& window);
   bool scan(State state, const Window& window);
-  Filters filters_of(int variable, int side);
+  const Filters& filters_of(int variable, int side);
+  template <class Use>
+  static auto with_filter(const Filters& filters, Use&& use);
   bool found(State state);
   bool is_first(State state);
 
@@ -167,6 +169,7 @@ class CopyWalker : public RootWalk {
   CopyStates states_;                     // by edges matched
   std::size_t together_;                  // states of one number of edges that are continued together now
   std::vector<copies::Interval> bounds_;  // by variable and column: of the state looked at
+  Filters filters_;                       // of the edge looked at
   std::vector<copies::Interval> all_;     // by variable and column: all values
   std::vector<Near> near_;
 };

@@ -83,7 +83,7 @@ bool CopyWalker::has_near(State state) {
 
 // Whether a copy of a window is within the bounds on other columns than the main one.
 bool CopyWalker::any_fits(const Window& window) {
-  const Filters filters = filters_of(window.variable, window.side);
+  const Filters& filters = filters_of(window.variable, window.side);
   Place place = window.slot.first;
   while (place < window.slot.last && !filters.fit(place)) ++place;
   return place < window.slot.last;
@@ -183,8 +183,9 @@ CopyWalker::Slot CopyWalker::window(State state, int variable, int side) {
 }
 
 // The bounds set on other columns than the main one.
-CopyWalker::Filters CopyWalker::filters_of(int variable, int side) {
-  Filters found;
+const CopyWalker::Filters& CopyWalker::filters_of(int variable, int side) {
+  Filters& found = filters_;
+  found.size = 0;
   const copies::Interval* bounds = bounds_of(variable);
   const copies::Interval* all = all_of(variable);
   const copies::CopyIndex& of = rows(variable, side);

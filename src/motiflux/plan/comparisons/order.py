@@ -32,8 +32,8 @@ _TREE_COST, _CLOSING_COST = 0.25, 2.0
 """Time of a search from pair to pair over what a probe of it says, relative to searches by levels: of trees,
 where these decide the choices of each embedding, which probes do not count in full; and of others."""
 _LEVELS_COST, _LEVELS_OVER_COPIES = 2.0, 0.8
-"""Time of a search by levels over what a probe of it says, relative to searches by wedges, for which copies have
-to be sorted; and relative to searches from copy to copy."""
+"""Time of a search by levels over what a probe of it says, relative to searches by wedges, for which copies
+have to be sorted; and relative to searches from copy to copy."""
 _FAR_CHEAPER = 4.0
 """Ratio of times by brief searches that decides for a search from copy to copy without a longer look."""
 _BRIEF, _SORTING_SECONDS = 1e-3, 5e-8
