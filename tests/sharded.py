@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import motiflux as mf
+from motiflux.cluster.shards.ids import VertexIds
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.rows import RowArrays
 
@@ -21,6 +25,19 @@ def last_rows(graph: mf.Graph, number: int) -> RowArrays | None:
     offsets = np.concatenate([[0], piece.ends]).astype(np.uint64)
     labels = None if rows.labels is None else piece.labels
     return RowArrays(first, offsets, piece.neighbors, piece.kinds, labels)
+
+
+def ids_of(graph: mf.Graph, layout: Layout) -> VertexIds:
+    """Return the ids of a graph that `sharded` numbered."""
+    sizes = np.zeros(graph.num_vertices, np.int64)
+    for rows in [graph.forward, graph.reverse] if graph.directed else [graph.forward]:
+        sizes += np.bincount(rows.sources(), minlength=graph.num_vertices)
+    ids = np.asarray(graph.vertex_ids)[np.argsort(sizes, kind="stable")].astype(np.int64)
+
+    def of_shard(first: int, last: int) -> Callable[[NDArray[Any]], Callable[[], NDArray[Any]]]:
+        return lambda places: lambda: ids[first:last][places]
+
+    return VertexIds(layout, [of_shard(first, last) for first, last in pairwise(layout.starts.tolist())])
 
 
 def sharded(graph: mf.Graph, shards: int) -> tuple[Layout, list[RowArrays]]:

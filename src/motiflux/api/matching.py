@@ -216,7 +216,7 @@ def _matches(
             ran = search.ran
         closed = bar.pop_all()
         return Matches(
-            _WithBarOnDevice(source, closed) if isinstance(source, StoresRows) else _WithBar(source, closed),
+            _WithBarOnDevice(source, closed) if isinstance(source, StoresRows) else WithBar(source, closed),
             layout,
             started=planned,
             plan_seconds=planned - deadline.started,
@@ -276,7 +276,7 @@ def _projected(
         source = LateRows(begin) if late else begin()
     planned = time.perf_counter()
     return Matches(
-        _WithBar(source, bar.pop_all()),
+        WithBar(source, bar.pop_all()),
         layout,
         started=planned,
         plan_seconds=planned - deadline.started,
@@ -288,7 +288,7 @@ def _projected(
     )
 
 
-class _WithBar:
+class WithBar:
     """Rows whose end also ends the progress bar."""
 
     def __init__(self, source: RowSource, bar: contextlib.ExitStack) -> None:
@@ -296,21 +296,24 @@ class _WithBar:
         self._bar = bar
 
     def next(self) -> Block | None:
+        """Return the next block, or None at the end."""
         block = self._source.next()
         if block is None:
             self._bar.close()
         return block
 
     def close(self) -> None:
+        """Stop the search."""
         self._source.close()
         self._bar.close()
 
     @property
     def complete(self) -> bool:
+        """Whether nothing was cut."""
         return self._source.complete
 
 
-class _WithBarOnDevice(_WithBar, StoresRows):
+class _WithBarOnDevice(WithBar, StoresRows):
     """The same where rows may stay on the device."""
 
     def __init__(self, source: StoresRows, bar: contextlib.ExitStack) -> None:

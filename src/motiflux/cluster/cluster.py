@@ -21,9 +21,10 @@ from motiflux.api.random_rows import sample
 from motiflux.api.subject import GraphLike, data_graph
 from motiflux.arguments import check_bytes, check_integer, check_seconds
 from motiflux.cluster.connection import connect
+from motiflux.cluster.digests import digest_of
 from motiflux.cluster.engine import ClusterEngine
 from motiflux.cluster.images import ClusterImageCounter
-from motiflux.cluster.jobs import RowJob, WrittenRows, digest_of
+from motiflux.cluster.jobs import RowJob, WrittenRows
 from motiflux.cluster.options import (
     CensusOptions,
     CountOptions,
@@ -33,9 +34,12 @@ from motiflux.cluster.options import (
     VertexOptions,
 )
 from motiflux.cluster.records import TaskLog, TaskRecord
+from motiflux.cluster.row_tasks import WholeRows
 from motiflux.cluster.sampler import ClusterSampler, TreeDraws
 from motiflux.cluster.shards.counting import count_sharded, patterns_of
+from motiflux.cluster.shards.matching import match_sharded, write_sharded
 from motiflux.cluster.shards.sharded import ShardedGraph, make_shards, open_shards
+from motiflux.cluster.shards.vertices import ShardedImageCounter, vertices_of
 from motiflux.cluster.tasks import Columns, call_whole
 from motiflux.cluster.workers import Workers
 from motiflux.errors import ArgumentError, ClusterError
@@ -312,9 +316,9 @@ class Cluster:
             raise ArgumentError("pattern", "no DISTINCT for a sharded graph", pattern)
         queries, several = as_queries(pattern)
         patterns = patterns_of(pattern, queries)
-        known = ("semantics", "symmetry", "limit", "timeout", "threads", "tuning", "copies")
-        chosen: dict[str, Any] = {name: options[name] for name in known if name in options}  # type: ignore[literal-required]
-        chosen = {"semantics": "isomorphism", "symmetry": "embeddings"} | chosen
+        chosen = _chosen(options)
+        if "copies" in options:
+            chosen["copies"] = options["copies"]
         with self._here(pattern), progress_callback(options.get("progress", False), "counting") as callback:
             request = make_request(**chosen, progress=callback)
             deadline = Deadline.after(request.timeout)
@@ -378,21 +382,37 @@ class Cluster:
         if asks_for_rows(pattern):
             raise ArgumentError("pattern", "no DISTINCT: distinct rows are listed by motiflux.match", pattern)
         queries, several = as_queries(pattern)
-        if several or isinstance(queries[0], Query):
-            raise ArgumentError("pattern", "one pattern; others are listed by motiflux.match", pattern)
+        if any(isinstance(query, Query) for query in queries):
+            raise ArgumentError("pattern", "patterns; rows of others are listed by motiflux.match", pattern)
+        patterns = [query for query in queries if isinstance(query, Pattern)]
+        if output is not None and several:
+            raise ArgumentError("pattern", "one pattern beside output=", pattern)
         with self._here(pattern):
             if output is not None:
-                return self._write(self._graph(graph), queries[0], os.fspath(output), job, options)
-            found: Matches = match(self._graph(graph), queries[0], **options)
-            return found
+                return self._write(graph, patterns[0], os.fspath(output), job, options)
+            found: list[Matches]
+            if isinstance(graph, ShardedGraph):
+                workers, chosen = self._workers, _chosen(options)
+                found = [
+                    match_sharded(workers, graph, one, options, chosen, late=several) for one in patterns
+                ]
+            else:
+                found = match(self._graph(graph), patterns, **options)
+            return found if several else found[0]
 
     def _write(
-        self, graph: Graph, pattern: Pattern, output: str, job: str | None, options: MatchOptions
+        self,
+        subject: GraphLike | ShardedGraph,
+        pattern: Pattern,
+        output: str,
+        job: str | None,
+        options: MatchOptions,
     ) -> WrittenRows:
         """Write rows into a data set."""
-        known = ("semantics", "symmetry", "limit", "timeout", "threads", "tuning")
-        chosen: dict[str, Any] = {name: options[name] for name in known if name in options}  # type: ignore[literal-required]
-        chosen = {"semantics": "isomorphism", "symmetry": "embeddings"} | chosen
+        chosen = _chosen(options)
+        if isinstance(subject, ShardedGraph):
+            return write_sharded(self._workers, subject, pattern, options, chosen, output, job)
+        graph = self._graph(subject)
         with progress_callback(options.get("progress", False), "matching") as callback:
             request = make_request(**chosen, progress=callback)
             edges, names = options.get("edges", False), options.get("names", False)
@@ -405,9 +425,9 @@ class Cluster:
                 raise ClusterError("match: time was up before the search was planned; nothing was written")
             columns = Columns(pattern, edges, tuple(attributes), names)
             asked = listing.for_pattern(pattern)
-            return RowJob(self._workers, graph, search.physical.plan, asked, columns, output, job).run(
-                search.deadline, planned
-            )
+            plan = search.physical.plan
+            tasks = WholeRows(self._workers, graph, plan, asked, columns)
+            return RowJob(self._workers, tasks, plan, asked, output, job).run(search.deadline, planned)
 
     @overload
     def estimate(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
@@ -436,10 +456,19 @@ class Cluster:
             return sample(self._graph(graph), pattern, k, **options)
 
     def count_per_vertex(
-        self, graph: GraphLike, pattern: PatternLike, **options: Unpack[VertexOptions]
+        self, graph: GraphLike | ShardedGraph, pattern: PatternLike, **options: Unpack[VertexOptions]
     ) -> VertexCounts:
-        """Count the embeddings at each vertex; see `motiflux.count_per_vertex`."""
+        """Count the embeddings at each vertex; see `motiflux.count_per_vertex`.
+
+        For a sharded graph, each worker takes 8 bytes of its memory for each vertex of the graph and query
+        vertex that is counted, and the caller 16 for a vertex and 8 for each of its counts; ``.graph`` of the
+        result has all vertices, and no edges.
+        """
         self._check(options)
+        if isinstance(graph, ShardedGraph):
+            counter = ShardedImageCounter(self._workers, graph)
+            with self._here(pattern), doing_elsewhere(_Counting(counter)):
+                return count_per_vertex(vertices_of(graph), pattern, **options)
         with self._here(pattern):
             return count_per_vertex(self._graph(graph), pattern, **options)
 
@@ -524,6 +553,24 @@ class Cluster:
     ) -> tuple[VertexArray, int]:
         """Return the embeddings among trees, and the number of trees drawn."""
         return self._trees.draw(graph, plan, request, seed, first, count, left)
+
+
+class _Counting:
+    """Does the counts by images of a call elsewhere."""
+
+    def __init__(self, counter: ImageCounter) -> None:
+        self._counter = counter
+
+    def image_counter(self) -> ImageCounter:
+        """Return who counts by images."""
+        return self._counter
+
+
+def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a search, with the default ones."""
+    known = ("semantics", "symmetry", "limit", "timeout", "threads", "tuning")
+    chosen = {name: options[name] for name in known if name in options}
+    return {"semantics": "isomorphism", "symmetry": "embeddings"} | chosen
 
 
 def _paths(given: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:

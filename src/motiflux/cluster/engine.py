@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from motiflux import log
+from motiflux.cluster.row_tasks import WholeRows
 from motiflux.cluster.rows import ClusterRows
 from motiflux.cluster.shares import Order, Shares
 from motiflux.cluster.tasks import (
@@ -150,7 +151,8 @@ class ClusterEngine(CpuEngine):
         plan = physical.plan
         if plan.impossible is not None:
             return NoRows(complete=True), None
-        return ClusterRows(self._workers, graph, plan, request, batch_rows, deadline), None
+        tasks = WholeRows(self._workers, graph, plan, request)
+        return ClusterRows(self._workers, tasks, request, batch_rows, deadline), None
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
         """Return how the count will be cut."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pickle
 import time
 import uuid
 from collections import deque
@@ -19,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import motiflux
 from motiflux.cluster.folder import Folder
+from motiflux.cluster.row_tasks import RowTasks
 from motiflux.cluster.rows import FIRST_WORK, MOST_WORK, ROWS_OF_TASK
 from motiflux.cluster.shares import FEW_PARTS, Order, Share, Shares, halves
-from motiflux.cluster.tasks import Bounds, Columns, Done, native_search, parquet_of, plain, write_share
+from motiflux.cluster.tasks import Bounds, Done
 from motiflux.errors import OutputError
-from motiflux.graph import Graph
 from motiflux.packages import require
 from motiflux.plan import Plan
 from motiflux.request.deadline import Deadline
@@ -185,20 +184,17 @@ class RowJob:
     def __init__(
         self,
         workers: Workers,
-        graph: Graph,
+        tasks: RowTasks,
         plan: Plan,
         request: Request,
-        columns: Columns,
         output: str,
         name: str | None,
     ) -> None:
-        self._workers, self._graph = workers, graph
+        self._workers, self._tasks = workers, tasks
         self._request = request
-        self._content: Any = (plan, plain(request))
-        self._columns = columns
         self.name = f"match {workers.pattern}"
         self.folder = Folder(output)
-        units = 0 if plan.impossible is not None else native_search(graph, plan, request).units
+        units = tasks.units
         least = _MANIFEST_SECONDS * workers.slots
         self.shares = _TasksOfJob(Shares(units, workers.slots, least=least, parts=FEW_PARTS), self.folder)
         self.found = 0
@@ -207,7 +203,6 @@ class RowJob:
         self._steps, self._seconds = 0.0, 0.0
         self.resumed = 0
         self._begin(name, plan, units)
-        self._job = workers.job(graph, self._content, units)
 
     @property
     def over(self) -> bool:
@@ -218,8 +213,7 @@ class RowJob:
     def submit(self, order: Order) -> Any:
         """Start a task."""
         bounds = Bounds(work=self.shares.works[order.number], rows=ROWS_OF_TASK)
-        given = (self._job, order.share, bounds, self.folder.uri, _file(order.number), self._columns)
-        return self._workers.submit(write_share, self.name, *given, cpus=1)
+        return self._tasks.file(self.name, order.share, bounds, self.folder.uri, _file(order.number))
 
     def take(self, order: Order, done: Done) -> None:
         """Write down the end of a task, with the tasks that follow from it."""
@@ -239,7 +233,7 @@ class RowJob:
 
     def renew(self) -> None:
         """Share the graph again."""
-        self._job = self._workers.job(self._graph, self._content, self.shares.units, again=True)
+        self._tasks.renew()
 
     def run(self, deadline: Deadline, planned: float) -> WrittenRows:
         """Run the job to its end."""
@@ -273,10 +267,10 @@ class RowJob:
         content = {
             "job": uuid.uuid4().hex if name is None else name,
             "version": motiflux.__version__,
-            "graph": digest_of(self._graph),
+            "graph": self._tasks.digest(),
             "plan": hashlib.sha256(repr(plan).encode()).hexdigest(),
-            "pattern": str(self._columns.pattern),
-            "columns": repr(self._columns),
+            "pattern": str(self._tasks.columns.pattern),
+            "columns": repr(self._tasks.columns),
             "limit": self._request.limit,
             "units": units,
             "rows_of_task": ROWS_OF_TASK,
@@ -363,7 +357,7 @@ class RowJob:
 
     def _write_empty(self) -> None:
         """Write a file without rows: the columns of the data set."""
-        _, data = parquet_of(self._graph, self._columns, [])
+        data = self._tasks.empty_file()
         self.folder.write(_file(0), data)
         self.files[_file(0)] = (0, len(data))
 
@@ -394,20 +388,3 @@ def _is_roots(task: _Task) -> bool:
 def _read_task(content: Any) -> tuple[Share, int]:
     share, work = content
     return [(*item[:6], list(item[6])) for item in share], work
-
-
-def digest_of(graph: Graph) -> str:
-    """Return a digest of a graph's arrays; equal for equal graphs, whatever process made them."""
-    digest = hashlib.blake2b(digest_size=16)
-
-    def add(buffer: pickle.PickleBuffer) -> None:
-        digest.update(buffer.raw())
-
-    pickle.dumps(graph, protocol=5, buffer_callback=add)
-    digest.update(f"{graph.num_vertices} {graph.num_edges} {graph.directed}".encode())
-    # Names are no arrays, and give them their meaning.
-    for table in (graph.vertex_attributes, graph.edge_attributes):
-        digest.update(repr([(name, str(kind)) for name, kind in table.kinds().items()]).encode())
-    for labels in (graph.vertex_label_table, graph.edge_label_table):
-        digest.update(repr([str(value) for value in labels.values]).encode())
-    return digest.hexdigest()

@@ -7,10 +7,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from motiflux.cluster.row_tasks import RowTasks
 from motiflux.cluster.shares import FEW_PARTS, Order, Shares
-from motiflux.cluster.tasks import Bounds, Done, native_search, plain, rows_of_share
-from motiflux.graph import Graph
-from motiflux.plan import Plan
+from motiflux.cluster.tasks import Bounds, Done, plain
 from motiflux.request.deadline import Deadline
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
@@ -34,13 +33,10 @@ class RowSearch:
 
     divisible = False
 
-    def __init__(self, workers: Workers, graph: Graph, plan: Plan, request: Request) -> None:
-        self.workers, self.graph, self.plan, self.request = workers, graph, plan, request
-        units = native_search(graph, plan, request).units
-        self.content: Any = (plan, request)
-        self.job = workers.job(graph, self.content, units)
+    def __init__(self, workers: Workers, tasks: RowTasks, request: Request) -> None:
+        self.tasks, self.request = tasks, request
         self.name = f"match {workers.pattern}"
-        self.shares = Shares(units, workers.slots, parts=FEW_PARTS)
+        self.shares = Shares(tasks.units, workers.slots, parts=FEW_PARTS)
         self.found = 0
         self.stopped = False
         self._steps, self._seconds = 0.0, 0.0
@@ -65,9 +61,7 @@ class RowSearch:
 
     def submit(self, order: Order) -> Any:
         """Start a task."""
-        return self.workers.submit(
-            rows_of_share, self.name, self.job, order.share, self.bounds(order), cpus=1
-        )
+        return self.tasks.rows(self.name, order.share, self.bounds(order))
 
     def take(self, order: Order, done: Done) -> None:
         """Take the rows of a task."""
@@ -83,14 +77,14 @@ class RowSearch:
 
     def renew(self) -> None:
         """Share the graph again."""
-        self.job = self.workers.job(self.graph, self.content, self.shares.units, again=True)
+        self.tasks.renew()
 
 
 class _KeptRows(RowSearch):
     """A listing whose rows wait for the reader."""
 
-    def __init__(self, workers: Workers, graph: Graph, plan: Plan, request: Request) -> None:
-        super().__init__(workers, graph, plan, request)
+    def __init__(self, workers: Workers, tasks: RowTasks, request: Request) -> None:
+        super().__init__(workers, tasks, request)
         self.blocks: deque[VertexArray] = deque()
 
     def take(self, order: Order, done: Done) -> None:
@@ -109,13 +103,12 @@ class ClusterRows:
     def __init__(
         self,
         workers: Workers,
-        graph: Graph,
-        plan: Plan,
+        tasks: RowTasks,
         request: Request,
         batch_rows: int,
         deadline: Deadline,
     ) -> None:
-        self._search = _KeptRows(workers, graph, plan, plain(request))
+        self._search = _KeptRows(workers, tasks, plain(request))
         self._batch_rows = batch_rows
         self._left = request.limit
         self._report, self._deadline = request.progress, deadline

@@ -224,18 +224,20 @@ class Columns:
     names: bool
 
 
-class _Blocks:
+class BlockSource:
     """Blocks that a task has found."""
 
     complete = True
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    def __init__(self, blocks: Sequence[Any]) -> None:
         self._blocks = deque(blocks)
 
-    def next(self) -> Block | None:
+    def next(self) -> Any:
+        """Return the next block, or None at the end."""
         return self._blocks.popleft() if self._blocks else None
 
     def close(self) -> None:
+        """Drop the blocks."""
         self._blocks.clear()
 
 
@@ -257,8 +259,6 @@ def write_share(job: Job, share: Share, bounds: Bounds, folder: str, name: str, 
 
 def parquet_of(graph: Graph, columns: Columns, blocks: Sequence[Block]) -> tuple[int, bytes]:
     """Return the number of rows of blocks, and the rows as a Parquet file."""
-    pa = require("pyarrow", "match: output=")
-    pq = require("pyarrow.parquet", "match: output=")
     pattern = columns.pattern
     choosing = columns.edges == "all" or bool(columns.edges and pattern.comparisons)
     layout = RowColumns(
@@ -270,10 +270,17 @@ def parquet_of(graph: Graph, columns: Columns, blocks: Sequence[Block]) -> tuple
         choices=choosing,
         threads=1,
     )
-    source: RowSource = _Blocks(blocks)
+    source: RowSource = BlockSource(blocks)
     if choosing:
         choices = Choices(graph, pattern, every=columns.edges == "all")
         source = ChoiceRows(source, choices, None, lambda: None)
+    return parquet_of_rows(layout, source)
+
+
+def parquet_of_rows(layout: RowColumns, source: RowSource) -> tuple[int, bytes]:
+    """Return the number of rows of a source, and the rows as a Parquet file."""
+    pa = require("pyarrow", "match: output=")
+    pq = require("pyarrow.parquet", "match: output=")
     matches = Matches(
         source, layout, started=time.perf_counter(), plan_seconds=0.0, engine="cluster", device="cpu"
     )

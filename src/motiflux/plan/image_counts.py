@@ -155,7 +155,7 @@ def make_image_plan(
     group = automorphisms(pattern, directed=graph.directed)
     classes, class_of = _classes(group, asked)
     key = space = None
-    if bound.comparisons is None:  # copies are found by vertices, not by positions
+    if options.space and bound.comparisons is None:  # copies are found by vertices, not by positions
         key = space_key(bound, options.semantics, options.switches)
         space = None if key is None else candidate_space(graph, key, options.threads, options.deadline)
     why = why_empty(bound, space)

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from motiflux.cluster.shards.planning import ranged
-from motiflux.cluster.shards.search import SHARE_OF_ROWS, Ranged, RangeSearch
-from motiflux.cluster.shards.server import Served, rows_of
-from motiflux.cluster.shares import FEW_PARTS, Order, Share, Shares, roots
-from motiflux.cluster.tasks import Bounds, Done, Watch
+from motiflux.cluster.shards.search import Ranged
+from motiflux.cluster.shards.tasks import ShardJob, count_range
+from motiflux.cluster.shares import FEW_PARTS, Order, Shares
+from motiflux.cluster.tasks import Bounds, Done
 from motiflux.dispatch.prepared_query import count_of
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, QueryLike
@@ -26,37 +26,13 @@ if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
     from motiflux.cluster.workers import Workers
 
-_LEAST_SECONDS = 0.25
+LEAST_SECONDS = 0.25
 """Shortest time that tasks are made for: each reads rows anew that others read, too."""
-_SEARCHES: dict[str, RangeSearch] = {}
 
 
-def count_range(token: str, served: list[Served], content: list[Any], share: Share, bounds: Bounds) -> Done:
-    """Count the embeddings whose root arcs are in ranges of entries, multiplier not applied."""
-    watch = Watch()
-    search = _SEARCHES.get(token)
-    if search is None:
-        import ray
-
-        found: Ranged = ray.get(content[0])
-        rows = rows_of(served[0], SHARE_OF_ROWS)
-        search = RangeSearch(rows, found, served[0].memory, bounds.threads)
-        _SEARCHES.clear()  # each has masks of all vertices
-        _SEARCHES[token] = search
-    total, left = 0, list(share)
-    started = time.perf_counter()
-    while left:
-        _, first, last, *_ = left[0]
-        rest = None if bounds.seconds is None else bounds.seconds - (time.perf_counter() - started)
-        if rest is not None and rest <= 0 and len(left) < len(share):
-            break
-        limit = None if bounds.limit is None else bounds.limit - total
-        found_here = search.count(first, last, rest, limit)
-        total += found_here.total
-        left = [*([roots(first, found_here.left)] if found_here.left > first else []), *left[1:]]
-        if found_here.left > first or (bounds.limit is not None and total > bounds.limit):
-            break
-    return watch.done(total, left)
+def job_of(workers: Workers, graph: ShardedGraph, content: Any) -> ShardJob:
+    """Return the job of a search, whose content is put into the object store."""
+    return ShardJob(workers.token(), graph.served(), [workers.connection.ray.put(content)])
 
 
 class ShardedSearch:
@@ -65,15 +41,15 @@ class ShardedSearch:
     divisible = True
 
     def __init__(self, workers: Workers, graph: ShardedGraph, planned: Ranged, name: str) -> None:
-        self._workers, self._served = workers, graph.served()
+        self._workers = workers
         plan, request = planned.plan, planned.request
         self.multiplier = plan.multiplier
         self._limit = None if request.limit is None else request.limit // plan.multiplier
         units = 0 if plan.impossible is not None else graph.layout.entries
         share = units // (FEW_PARTS * workers.slots)
-        self._job = workers.token(), [workers.connection.ray.put(replace(planned, share=share))]
+        self._job = job_of(workers, graph, replace(planned, share=share))
         self.name = name
-        self.shares = Shares(units, workers.slots, least=_LEAST_SECONDS, parts=FEW_PARTS)
+        self.shares = Shares(units, workers.slots, least=LEAST_SECONDS, parts=FEW_PARTS)
         self.total = 0
 
     @property
@@ -85,10 +61,7 @@ class ShardedSearch:
         """Start a task."""
         left = None if self._limit is None else self._limit - self.total
         bounds = Bounds(self._workers.threads, seconds=order.seconds, limit=left)
-        token, content = self._job
-        return self._workers.submit(
-            count_range, self.name, token, [self._served], content, order.share, bounds
-        )
+        return self._workers.submit(count_range, self.name, self._job, order.share, bounds)
 
     def take(self, order: Order, done: Done) -> None:
         """Add the embeddings of a task."""

@@ -60,11 +60,14 @@ class Part:
         Of each key of the plan.
     first, last
         Its vertices that are roots: ``first .. last - 1``.
+    vertices
+        Their number.
     """
 
     rows: list[Adjacency]
     first: int
     last: int
+    vertices: int
 
 
 def least_memory(layout: Layout, reach: Reach) -> int:
@@ -80,12 +83,22 @@ class Gathering:
     ----------
     memory
         Bytes of the part, and of the masks.
+    beside
+        Bytes for each vertex of a part, beside its rows, that a search takes.
+
+    Attributes
+    ----------
+    memory
+        Bytes of the part.
+    read, read_for_part
+        Entries read so far, and for the last part.
     """
 
-    def __init__(self, rows: Rows, reach: Reach, memory: int) -> None:
+    def __init__(self, rows: Rows, reach: Reach, memory: int, beside: int = 0) -> None:
         self._rows, self._layout, self._reach = rows, rows.layout, reach
         self.memory = memory - least_memory(self._layout, reach)
-        """Bytes of the part."""
+        self._beside = beside
+        self.read = self.read_for_part = 0
         self._part = _native.Part(self._layout.num_vertices, reach.size)
         self.nbytes = 0
         """Bytes of the last part."""
@@ -94,12 +107,13 @@ class Gathering:
     def part(self, roots: Roots, rows: RowsOfPlan) -> Part | TooLarge | None:
         """Return the part; None if there are no embeddings."""
         self._part.clear()
+        self.read_for_part = 0
         self._keys = len(rows.keys)
         self.nbytes = 0
         if not self._find_candidates(roots):
             return None
         vertices = self._part.number()
-        self.nbytes = _BYTES_OF_ROW * self._keys * (vertices + 1)
+        self.nbytes = self._bytes_of_vertex * (vertices + 1)
         if self.nbytes > self.memory:
             return TooLarge()
         self._part.begin_rows(rows.keys)
@@ -114,7 +128,11 @@ class Gathering:
         for piece in self._pieces_of_rows(least, most):
             self._part.fill(piece.native)
         first, last = self._part.position(roots.first), self._part.position(roots.last)
-        return Part(self._part.take_rows(), first, last)
+        return Part(self._part.take_rows(), first, last, vertices)
+
+    def vertices(self) -> Ids:
+        """Return the vertices of the last part, by their numbers in it."""
+        return self._part.candidates((1 << self._reach.size) - 1, 0, self._layout.num_vertices)
 
     def divided(self, roots: Roots) -> list[Roots]:
         """Return the roots of a part that was too large, in parts.
@@ -131,18 +149,22 @@ class Gathering:
         if sizes[best] < 0:
             raise InternalError("expected a part of one candidate each to fit into its memory")
         pieces = int(min(_MOST_PIECES, max(2, np.ceil(_SPARE * sizes[best] / (1 - fixed)))))
-        each = _BYTES_OF_ROW * self._keys / _BYTES_OF_ENTRY
+        each = self._bytes_of_vertex / _BYTES_OF_ENTRY
         spans = list(pairwise(self._part.cuts(best, pieces, each)))
         if best == root:
             return [Roots(first, last, roots.spans) for first, last in spans]
         return [Roots(roots.first, roots.last, {**roots.spans, best: span}) for span in spans]
+
+    @property
+    def _bytes_of_vertex(self) -> int:
+        return _BYTES_OF_ROW * self._keys + self._beside
 
     def _size(self, vertex: int) -> float:
         """Return the share of the memory that candidates take; -1 for those that cannot be divided."""
         number, entries = self._part.weight(vertex)
         if number < 2:
             return -1.0
-        size = _BYTES_OF_ROW * self._keys * number
+        size = self._bytes_of_vertex * number
         if vertex in self._reach.cover:
             size += _BYTES_OF_ENTRY * entries
         return size / self.memory
@@ -187,7 +209,7 @@ class Gathering:
         labels = reach.root_labels if vertex == reach.root else None
         first, last = bounds[vertex]
         for ids in self._windows(lambda at, most: self._candidates(vertex, at, last, most), first):
-            for piece in self._rows.pieces(ids, cut):
+            for piece in self._pieces(ids, cut):
                 if labels is not None:
                     self._part.add(vertex, piece.ids[np.isin(piece.labels, labels)])
                 self._part.lead(vertex, piece.native, given)
@@ -223,4 +245,10 @@ class Gathering:
         """Iterate over the entries that the rows of the part are made of, and others."""
         for side in (1, -1, 0):
             for ids in self._windows(partial(self._part.rows_to_read, side), 0):
-                yield from self._rows.pieces(ids, Cut(least, most, side))
+                yield from self._pieces(ids, Cut(least, most, side))
+
+    def _pieces(self, ids: Ids, cut: Cut) -> Iterator[Piece]:
+        for piece in self._rows.pieces(ids, cut):
+            self.read += piece.entries
+            self.read_for_part += piece.entries
+            yield piece

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -13,10 +15,12 @@ from motiflux.graph import Graph, LabelTable
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern, bind
-from motiflux.plan.builder import PlanBuilder
+from motiflux.plan.builder import PlanBuilder, PlanOptions
+from motiflux.plan.image_counts import Asked, ImagePlan, image_plan
 from motiflux.request.deadline import Deadline
-from motiflux.request.planning import logical_plan, plan_options
+from motiflux.request.planning import logical_plan, plan_options, row_plan_options
 from motiflux.request.request import Request
+from motiflux.types import Symmetry
 
 _CAPABILITIES = replace(CAPABILITIES, candidate_spaces=False, tables=None, copy_walks=False)
 
@@ -48,7 +52,9 @@ def refuse(pattern: Pattern, request: Request) -> None:
         )
 
 
-def ranged(sketch: Graph, pattern: Pattern, request: Request, deadline: Deadline) -> Ranged | None:
+def ranged(
+    sketch: Graph, pattern: Pattern, request: Request, deadline: Deadline, *, counting: bool = True
+) -> Ranged | None:
     """Return the plan of a pattern; None if time was up before there was one.
 
     Parameters
@@ -56,30 +62,115 @@ def ranged(sketch: Graph, pattern: Pattern, request: Request, deadline: Deadline
     sketch
         A graph of the same labels and direction: its other properties make plans good or bad, not right or
         wrong.
+    counting
+        Whether embeddings are counted, or listed.
     """
     refuse(pattern, request)
-    plan = logical_plan(sketch, pattern, request, _CAPABILITIES, deadline)
+    plan = logical_plan(sketch, pattern, request, _CAPABILITIES, deadline, counting=counting)
     if plan is None:
         return None
+    options = plan_options(request, deadline)
+    if not counting:
+        options = replace(row_plan_options(request, deadline), images=True)
+    order = plan.order
+    return _ranged(
+        sketch, pattern, plan, request, options, lambda builder: builder.plan(builder.order(order))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RangedImages:
+    """A search that counts by images of levels.
+
+    Parameters
+    ----------
+    levels
+        The levels whose images are counted, and the position of the class that each counts.
+    classes
+        The positions of these classes in the plan.
+    listing
+        Whether all levels are enumerated.
+    """
+
+    ranged: Ranged
+    levels: tuple[tuple[int, int], ...]
+    classes: tuple[int, ...]
+    listing: bool
+
+
+def image_plan_of(
+    sketch: Graph, pattern: Pattern, asked: Sequence[Asked], request: Request, deadline: Deadline
+) -> ImagePlan:
+    """Return the plan of counts at each vertex: searches, without tables and candidate spaces.
+
+    Raises
+    ------
+    TimeoutError
+        Time was up before there was one.
+    """
+    refuse(pattern, request)
+    return image_plan(sketch, pattern, asked, _image_options(request, deadline))
+
+
+def ranged_images(
+    sketch: Graph, pattern: Pattern, plan: ImagePlan, request: Request, deadline: Deadline
+) -> list[RangedImages]:
+    """Return the searches of a plan of `image_plan_of`, each with the classes that it counts."""
+    if plan.impossible is not None:
+        return []
+    together: dict[int, list[int]] = {}
+    for number, search in enumerate(plan.searches):
+        first = next(at for at in range(number + 1) if plan.searches[at] is search)
+        together.setdefault(first, []).append(number)
+    options = replace(_image_options(request, deadline), symmetry=Symmetry.EMBEDDINGS)
+    made = []
+    for first, classes in together.items():
+        search = plan.searches[first]
+        levels = tuple((one[0], classes.index(number)) for number, one in search.levels if number in classes)
+        remade = partial(_image_search, order=search.plan.order, listing=search.listing)
+        ranged = _ranged(sketch, pattern, search.plan, request, options, remade)
+        made.append(RangedImages(ranged, levels, tuple(classes), search.listing))
+    return made
+
+
+def _image_search(builder: PlanBuilder, order: tuple[int, ...], *, listing: bool) -> Plan:
+    found = builder.order(order)
+    plan = builder.without_tail(found) if listing else builder.rooted(found, 1)
+    assert plan is not None  # only plans in parts may be missing
+    return plan
+
+
+def _image_options(request: Request, deadline: Deadline) -> PlanOptions:
+    switches = {**request.tuning, "tables": "off"}
+    return replace(plan_options(request, deadline), space=False, tables=None, switches=switches)
+
+
+def _ranged(
+    sketch: Graph,
+    pattern: Pattern,
+    plan: Plan,
+    request: Request,
+    options: PlanOptions,
+    remade: Callable[[PlanBuilder], Plan],
+) -> Ranged:
+    """Return a plan with those for divided parts, which `remade` makes in the same order."""
     bound = bind(pattern, sketch)
     divided: dict[frozenset[int], Plan] = {}
     if plan.impossible is None:
         every = frozenset(range(bound.size))
         for vertices in (*map(frozenset, zip(every)), every):
-            divided[vertices] = _divided_plan(sketch, pattern, bound, plan, vertices, request, deadline)
+            builder = _divided_builder(sketch, pattern, bound, vertices, options)
+            split = remade(builder)
+            if (split.restrictions, split.multiplier) != (plan.restrictions, plan.multiplier):
+                raise InternalError("expected two plans of one order with the same restrictions")
+            divided[vertices] = split
     return Ranged(bound, plan, divided, replace(request, progress=None, elsewhere=None))
 
 
-def _divided_plan(
-    sketch: Graph,
-    pattern: Pattern,
-    bound: BoundPattern,
-    plan: Plan,
-    divided: frozenset[int],
-    request: Request,
-    deadline: Deadline,
-) -> Plan:
-    """Return the plan for parts in which some query vertices have candidates of their own.
+def _divided_builder(
+    sketch: Graph, pattern: Pattern, bound: BoundPattern, divided: frozenset[int], options: PlanOptions
+) -> PlanBuilder:
+    """Return a builder of plans for parts in which some query vertices have candidates of their own.
 
     To the planner these have a label that no other query vertex has, and others a label for those with the
     same labels in the pattern. All vertices of the sketch have one more, which all query vertices allow.
@@ -98,9 +189,4 @@ def _divided_plan(
         vertex_labels=np.full(sketch.num_vertices, every, np.uint32),
         vertex_label_table=LabelTable(tuple(range(every + 1))),
     )
-    options = plan_options(request, deadline)
-    builder = PlanBuilder(labelled, pattern, options, replace(bound, labels=labels), None, None)
-    split = builder.plan(builder.order(plan.order))
-    if (split.restrictions, split.multiplier) != (plan.restrictions, plan.multiplier):
-        raise InternalError("expected two plans of one order with the same restrictions")
-    return split
+    return PlanBuilder(labelled, pattern, options, replace(bound, labels=labels), None, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from motiflux.cluster.shards.division import Division, Leaf
 from motiflux.cluster.shards.part import Gathering, Part, Roots, TooLarge, least_memory
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan, reach_of, rows_of_plan
 from motiflux.cluster.shards.rows import Rows
+from motiflux.cluster.shares import Item
 from motiflux.cluster.shares import roots as roots_item
 from motiflux.cpu import native
 from motiflux.errors import ClusterError
@@ -53,6 +54,10 @@ class Ranged:
     share: int = 0
 
 
+Use = Callable[[Part, _native.NativePlan, Item], int]
+"""Searches a part from all its roots; returns the number found."""
+
+
 @dataclass(slots=True)
 class Searched:
     """What was found in a range of entries.
@@ -79,24 +84,30 @@ class RangeSearch:
     ----------
     memory
         Bytes for all that depends on the graph.
+    of_graph, of_part
+        Bytes for each vertex of the graph, and of a part, that are used beside the search.
     """
 
-    def __init__(self, rows: Rows, ranged: Ranged, memory: int, threads: int) -> None:
+    def __init__(
+        self, rows: Rows, ranged: Ranged, memory: int, threads: int, *, of_graph: int = 0, of_part: int = 0
+    ) -> None:
         self._rows, self._layout = rows, rows.layout
-        self._ranged, self._threads = ranged, threads
-        self._memory = memory - memory // SHARE_OF_ROWS
+        self._ranged, self.threads = ranged, threads
+        beside = of_graph * rows.layout.num_vertices
+        self._memory = memory - memory // SHARE_OF_ROWS - beside
         self._reach = reach_of(ranged.bound, ranged.plan, rows.layout)
-        least = least_memory(rows.layout, self._reach) * SHARE_OF_ROWS // (SHARE_OF_ROWS - 1) + _LEAST
+        least = least_memory(rows.layout, self._reach) + beside
+        least = least * SHARE_OF_ROWS // (SHARE_OF_ROWS - 1) + _LEAST
         if memory < least:
             raise ClusterError(
                 f"memory: expected at least {least:,} bytes for this graph and pattern, found {memory:,}"
             )
-        self._gathering = Gathering(rows, self._reach, self._memory)
+        self.gathering = Gathering(rows, self._reach, self._memory, of_part)
         self._planned = {
             vertices: (plan, rows_of_plan(ranged.bound, plan, self._reach, rows.layout))
             for vertices, plan in ({**ranged.divided, frozenset[int](): ranged.plan}).items()
         }
-        self._division = Division(rows.layout.num_vertices, self._gathering.memory)
+        self._division = self._no_division()
         self._rate = 0.0
         """Entries per second of the parts so far; 0: unknown."""
         self._gathers = False
@@ -104,7 +115,11 @@ class RangeSearch:
         """The time that searches of parts took, without that for their rows."""
 
     def count(self, first: int, last: int, seconds: float | None, limit: int | None) -> Searched:
-        """Count from the last entries to the first, until `seconds` are over or the limit is passed.
+        """Count from the last entries to the first; see `each`."""
+        return self.each(first, last, seconds, limit, self.counted)
+
+    def each(self, first: int, last: int, seconds: float | None, limit: int | None, use: Use) -> Searched:
+        """Search parts from the last entries to the first, until `seconds` are over or the limit is passed.
 
         Raises
         ------
@@ -122,13 +137,24 @@ class RangeSearch:
                 break
             searched = self._search_seconds
             begin = max(first, found.left - self._entries(rest))
-            for roots in _roots_between(self._rows, self._reach, begin, found.left):
-                self._count_roots(roots, found)
+            self._search_range(begin, found.left, found, use)
             seconds_here = max(time.perf_counter() - begun, 1e-6)
             self._rate = (found.left - begin) / seconds_here
             self._gathers = self._search_seconds - searched < seconds_here / 2
             found.left = begin
         return found
+
+    def whole(self, first: int, last: int, use: Use) -> None:
+        """Search all parts of a range, the same ones wherever and whenever it is called."""
+        self._division = self._no_division()
+        self._search_range(first, last, Searched(0, last, 0), use)
+
+    def _no_division(self) -> Division:
+        return Division(self._layout.num_vertices, self.gathering.memory)
+
+    def _search_range(self, first: int, last: int, found: Searched, use: Use) -> None:
+        for roots in _roots_between(self._rows, self._reach, first, last):
+            self._search_roots(roots, found, use)
 
     def _entries(self, seconds: float | None) -> int:
         """Return the number of entries whose roots are next.
@@ -138,39 +164,40 @@ class RangeSearch:
         """
         if seconds is None:
             return self._layout.entries
-        least = min(self._gathering.memory // _BYTES_OF_ROOTS, self._ranged.share) if self._gathers else 1
+        least = min(self.gathering.memory // _BYTES_OF_ROOTS, self._ranged.share) if self._gathers else 1
         return max(1, least, int(self._rate * seconds)) if self._rate > 0 else _FIRST
 
-    def _count_roots(self, roots: Roots, found: Searched) -> None:
-        """Count the embeddings of roots, in several parts if they do not fit together."""
+    def _search_roots(self, roots: Roots, found: Searched, use: Use) -> None:
+        """Search from roots, in several parts if they do not fit together."""
         leaves: list[Leaf] = []
         for one in self._division.of(roots):
-            self._count_divided(one, found, leaves)
+            self._search_divided(one, found, use, leaves)
         if not roots.spans:
             self._division.note(leaves)
 
-    def _count_divided(self, roots: Roots, found: Searched, leaves: list[Leaf]) -> None:
+    def _search_divided(self, roots: Roots, found: Searched, use: Use, leaves: list[Leaf]) -> None:
         plan, rows = self._plan_of(roots)
-        part = self._gathering.part(roots, rows)
+        part = self.gathering.part(roots, rows)
         if not isinstance(part, TooLarge):
             found.parts += 1
-            found.total += 0 if part is None else self._counted(part, plan, rows)
-            leaves.append(Leaf(roots.spans, self._gathering.nbytes))
+            found.total += 0 if part is None else self._used(part, plan, rows, use)
+            leaves.append(Leaf(roots.spans, self.gathering.nbytes))
             return
-        divided = self._gathering.divided(roots)
+        divided = self.gathering.divided(roots)
         if divided[0].spans == roots.spans and not roots.spans:
             for one in divided:
-                self._count_roots(one, found)
+                self._search_roots(one, found, use)
             return
         for one in divided:
-            self._count_divided(one, found, leaves)
+            self._search_divided(one, found, use, leaves)
 
     def _plan_of(self, roots: Roots) -> tuple[Plan, RowsOfPlan]:
         """Return a plan for roots, in which query vertices with blocks have candidates of their own."""
         divided = frozenset(roots.spans)
         return self._planned.get(divided) or self._planned[frozenset(range(self._reach.size))]
 
-    def _counted(self, part: Part, plan: Plan, rows: RowsOfPlan) -> int:
+    def _used(self, part: Part, plan: Plan, rows: RowsOfPlan, use: Use) -> int:
+        """Return what `use` returns for the search of a part."""
         tuning = self._ranged.request.tuning
         search = native_problem_of_rows(
             plan,
@@ -187,12 +214,15 @@ class RangeSearch:
         first, last = int(offsets[part.first]), int(offsets[part.last])
         if first == last:
             return 0
-        portion = ([roots_item(first, last)], None, None, None)
         begun = time.perf_counter()
-        total, stop, _ = _native.count_portion(
-            search, portion, self._threads, native.native_limit(None), None
-        )
+        found = use(part, search, roots_item(first, last))
         self._search_seconds += time.perf_counter() - begun
+        return found
+
+    def counted(self, part: Part, search: _native.NativePlan, item: Item) -> int:
+        """Return the number of embeddings in a part."""
+        portion = ([item], None, None, None)
+        total, stop, _ = _native.count_portion(search, portion, self.threads, native.native_limit(None), None)
         if stop != native.Stop.NONE:
             raise ClusterError(f"a search of a part ended early: {stop}")
         return total

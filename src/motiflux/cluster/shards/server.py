@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.rows import Cut, Piece, RowArrays, Rows, Shard
-from motiflux.cluster.shards.store import open_rows, shard_path
+from motiflux.cluster.shards.store import open_rows, open_vertex_ids, shard_path
 
 
 class ShardServer:
@@ -22,6 +24,7 @@ class ShardServer:
     def __init__(self, folder: str, layout: Layout, number: int) -> None:
         self._rows = open_rows(shard_path(folder, number), layout, number)
         self._rows.neighbors.max(initial=0)  # reads the file once, into the memory of the node
+        self._ids = open_vertex_ids(shard_path(folder, number), layout, number)
 
     def node(self) -> str:
         """Return the node that it is on."""
@@ -30,6 +33,10 @@ class ShardServer:
     def take(self, ids: Ids, cut: Cut | None, most: int, skip: int) -> Piece:
         """Return entries of rows; see `RowArrays.take`."""
         return self._rows.take(ids, cut, most, skip).packed()
+
+    def ids(self, places: Ids) -> Ids:
+        """Return the ids of vertices, by their places in the shard."""
+        return self._ids[places]
 
 
 def node_here() -> str:
@@ -50,6 +57,13 @@ class RemoteShard:
         import ray
 
         reference = self.actor.take.remote(ids, cut, most, skip)
+        return lambda: ray.get(reference)
+
+    def ask_ids(self, places: Ids) -> Callable[[], Ids]:
+        """Ask for the ids of vertices, by their places in the shard."""
+        import ray
+
+        reference = self.actor.ids.remote(places)
         return lambda: ray.get(reference)
 
 
@@ -107,6 +121,29 @@ def rows_of(served: Served, share: int) -> Rows:
         _OPEN.clear()
         _OPEN[served.token] = rows
     return rows
+
+
+def ids_of(served: Served) -> VertexIds:
+    """Return the ids of a sharded graph: those of shards of this node are mapped."""
+    here = node_here()
+    asks: list[AskIds] = []
+    for number, (actor, node) in enumerate(zip(served.actors, served.nodes, strict=True)):
+        if node == here:
+            asks.append(_mapped_ids(shard_path(served.folder, number), served.layout, number))
+        else:
+            asks.append(RemoteShard(actor).ask_ids)
+    return VertexIds(served.layout, asks)
+
+
+def vertex_ids_of(served: Served) -> Ids:
+    """Return the ids of all vertices, from the servers."""
+    asks: list[AskIds] = [RemoteShard(actor).ask_ids for actor in served.actors]
+    return VertexIds(served.layout, asks).all()
+
+
+def _mapped_ids(path: Path, layout: Layout, number: int) -> AskIds:
+    ids = open_vertex_ids(path, layout, number)
+    return lambda places: lambda: ids[places]
 
 
 def last_rows(folder: str, layout: Layout, nbytes: int) -> RowArrays | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,27 @@ def open_rows(path: Path, layout: Layout, number: int) -> RowArrays:
     )
 
 
+def open_vertex_ids(path: Path, layout: Layout, number: int) -> Ids:
+    """Return the ids of the vertices of a shard, mapped.
+
+    Raises
+    ------
+    FormatError
+        The file has others.
+    """
+    size = int(layout.starts[number + 1] - layout.starts[number])
+    ids: Ids = SectionFile(path).array("vertex_ids", "<i8", (size,))
+    return ids
+
+
+def digest_of_shards(folder: str) -> str:
+    """Return a digest that differs for graphs that were built apart."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name in (LAYOUT, SKETCH):
+        digest.update(Path(folder, name).read_bytes())
+    return digest.hexdigest()
+
+
 def write_layout(folder: str, layout: Layout, sketch: Piece) -> None:
     """Write the layout and the sketch; a folder without a layout is no sharded graph."""
     arrays: dict[str, NDArray[Any]] = {
@@ -79,7 +102,7 @@ def write_layout(folder: str, layout: Layout, sketch: Piece) -> None:
         arrays["kinds"] = sketch.kinds
     write_sections(Path(folder, SKETCH), {}, arrays)
     with AtomicFile(Path(folder, LAYOUT)) as file:
-        file.write(json.dumps({"format": _FORMAT, **layout.facts()}).encode())
+        file.write(json.dumps({"format": _FORMAT, "build": uuid.uuid4().hex, **layout.facts()}).encode())
 
 
 def read_layout(folder: str) -> tuple[Layout, Graph]:

@@ -1,0 +1,93 @@
+"""Tasks of a listing: what differs between graphs that fit a node and sharded ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from motiflux.cluster.digests import digest_of
+from motiflux.cluster.shares import Share
+from motiflux.cluster.tasks import (
+    Bounds,
+    Columns,
+    native_search,
+    parquet_of,
+    plain,
+    rows_of_share,
+    write_share,
+)
+from motiflux.graph import Graph
+from motiflux.plan import Plan
+from motiflux.request.request import Request
+
+if TYPE_CHECKING:
+    from motiflux.cluster.workers import Workers
+
+
+class RowTasks(Protocol):
+    """Starts tasks that list the rows of shares."""
+
+    units: int
+    """Number of root arcs, or of entries in their place."""
+    columns: Any
+    """The pattern and the columns of files."""
+
+    def rows(self, name: str, share: Share, bounds: Bounds) -> Any:
+        """Start a task that returns rows."""
+
+    def file(self, name: str, share: Share, bounds: Bounds, folder: str, file: str) -> Any:
+        """Start a task that writes rows into a file."""
+
+    def renew(self) -> None:
+        """Share the graph again."""
+
+    def digest(self) -> str:
+        """Return a digest of what the rows of a share depend on, beside the plan."""
+
+    def empty_file(self) -> bytes:
+        """Return a file without rows."""
+
+
+class WholeRows:
+    """Listings of a graph that fits a node.
+
+    Parameters
+    ----------
+    columns
+        The columns of files; None for a listing without files.
+    """
+
+    def __init__(
+        self, workers: Workers, graph: Graph, plan: Plan, request: Request, columns: Columns | None = None
+    ) -> None:
+        self._workers, self._graph = workers, graph
+        self.units = 0 if plan.impossible is not None else native_search(graph, plan, request).units
+        self._content: Any = (plan, plain(request))
+        self._job: Any = None
+        self.columns = columns
+
+    def rows(self, name: str, share: Share, bounds: Bounds) -> Any:
+        """Start a task that returns rows."""
+        return self._workers.submit(rows_of_share, name, self._shared(), share, bounds, cpus=1)
+
+    def file(self, name: str, share: Share, bounds: Bounds, folder: str, file: str) -> Any:
+        """Start a task that writes rows into a file."""
+        given = (self._shared(), share, bounds, folder, file, self.columns)
+        return self._workers.submit(write_share, name, *given, cpus=1)
+
+    def renew(self) -> None:
+        """Share the graph again."""
+        self._job = self._workers.job(self._graph, self._content, self.units, again=True)
+
+    def _shared(self) -> Any:
+        if self._job is None:
+            self._job = self._workers.job(self._graph, self._content, self.units)
+        return self._job
+
+    def digest(self) -> str:
+        """Return a digest of the graph."""
+        return digest_of(self._graph)
+
+    def empty_file(self) -> bytes:
+        """Return a file without rows."""
+        assert self.columns is not None
+        return parquet_of(self._graph, self.columns, [])[1]

@@ -1,0 +1,162 @@
+"""Rows of a sharded graph, in its ids: the same ones for a share, whatever worker lists it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux import _native
+from motiflux.cluster.shards.ids import VertexIds
+from motiflux.cluster.shards.part import Part
+from motiflux.cluster.shards.search import RangeSearch
+from motiflux.cluster.shares import Item, Share, arcs_of, roots
+from motiflux.cluster.tasks import Bounds
+from motiflux.plan import Plan
+from motiflux.result.images import ImageBlock, Images
+from motiflux.types import VertexArray
+
+BYTES_OF_VERTEX = 20
+"""Bytes that a vertex of a part takes while its id is looked up."""
+_BLOCK = 1 << 16
+_STEPS_OF_ENTRY = 4
+"""A part may take this number of steps of the search for each entry that was read for it."""
+
+IdRows = NDArray[np.int64]
+
+
+class _TooManyError(Exception):
+    """The rows of a range are too many for one task.
+
+    Parameters
+    ----------
+    share
+        The part of the last search that was done, at most 1.
+    """
+
+    def __init__(self, share: float) -> None:
+        super().__init__(share)
+        self.share = share
+
+
+class _EnoughError(Exception):
+    """A task has its number of rows, and its root arc has more."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """Rows of a range so far.
+
+    Parameters
+    ----------
+    skip
+        Rows to leave out, which another task has.
+    most, work
+        Number of rows, and of steps of the search in a part, above which there are too many.
+    alone
+        Whether the range is one root arc, which cannot be divided.
+    number
+        Rows so far, without their images, with those that are left out.
+    """
+
+    skip: int
+    most: int
+    work: int
+    alone: bool
+    number: int = 0
+    blocks: list[IdRows] = field(default_factory=list)
+
+
+class RowLister:
+    """Lists the rows of shares.
+
+    A task ends once it has `Bounds.rows` rows or has read `Bounds.work` entries; a range that has too many
+    rows is divided. Both depend on the share and on the memory only. The last number of an item of one root
+    arc, if it has one, is the number of its rows that other tasks have.
+    """
+
+    def __init__(self, search: RangeSearch, ids: VertexIds, plan: Plan) -> None:
+        self._search, self._ids = search, ids
+        self.order, self._images = plan.order, Images(plan)
+
+    def list(self, share: Share, bounds: Bounds) -> tuple[list[IdRows], Share]:
+        """Return rows of a share, and the share that is left."""
+        assert bounds.rows is not None
+        assert bounds.work is not None
+        gathering = self._search.gathering
+        blocks: list[IdRows] = []
+        number, read, left = 0, gathering.read, list(share)
+        while left:
+            found, rest = self._list_last(left[0], bounds.rows, bounds.work)
+            blocks += found.blocks
+            number += found.number - found.skip
+            left = [*rest, *left[1:]]
+            if number >= bounds.rows or gathering.read - read >= bounds.work:
+                break
+        return blocks, left
+
+    def _list_last(self, item: Item, most: int, work: int) -> tuple[_Found, Share]:
+        """Return the rows of the last root arcs of an item, as many as a task should have, and its rest."""
+        _, first, last, *_, given = item
+        begin = first
+        while True:
+            found = _Found(sum(given), most, work, alone=last - begin == 1)
+            try:
+                self._search.whole(begin, last, partial(self._list_part, found))
+            except _TooManyError as error:
+                number = last - begin
+                begin = last - max(1, min(number // 2, int(number * error.share)))
+            except _EnoughError:
+                left = (*roots(begin, last)[:6], [found.number])
+                return found, [left, *([roots(first, begin)] if begin > first else [])]
+            else:
+                return found, [roots(first, begin)] if begin > first else []
+
+    def _list_part(self, found: _Found, part: Part, search: _native.NativePlan, item: Item) -> int:
+        bounds = self._bounds(found)
+        rows = _native.Rows(search, self.order, 1, _BLOCK, None, None, None, ([item], None, *bounds))
+        blocks: list[VertexArray] = []
+        try:
+            while (block := rows.next(None)) is not None:
+                found.number += len(block)
+                new = found.number - found.skip
+                if new > 0:
+                    blocks.append(block[max(0, len(block) - new) :])
+            left = rows.left()
+        finally:
+            rows.close()
+        if left and not found.alone:
+            raise _TooManyError(1 - arcs_of(left) / item[3])
+        found.blocks += self._external(part, blocks)
+        if left:
+            raise _EnoughError
+        return 0
+
+    def _bounds(self, found: _Found) -> tuple[int | None, int]:
+        """Return the steps and rows after which the search of a part ends."""
+        rows = max(1, found.skip + found.most - found.number)
+        if found.alone:
+            return None, rows
+        return max(found.work, _STEPS_OF_ENTRY * self._search.gathering.read_for_part), rows
+
+    def _external(self, part: Part, blocks: Sequence[VertexArray]) -> list[IdRows]:
+        """Return all images of rows, in ids of the graph."""
+        if not blocks:
+            return []
+        used = np.zeros(part.vertices, np.bool_)
+        for block in blocks:
+            used[block] = True
+        ids = np.zeros(part.vertices, np.int64)
+        ids[used] = self._ids.of(self._search.gathering.vertices()[used])
+        found: list[IdRows] = []
+        for block in blocks:
+            images: Any = self._images.of(block)
+            if isinstance(images, ImageBlock):
+                found.append(images.numbered(ids, 1).view(np.int64))
+            else:
+                found.append(ids[images])
+        return found

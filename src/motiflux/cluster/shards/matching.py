@@ -1,0 +1,153 @@
+"""Listings of sharded graphs: batches and files of rows that tasks return in ids of the graph."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from motiflux.api.listing import LateRows
+from motiflux.api.matching import DEFAULT_BATCH_ROWS, MAX_BATCH_ROWS, WithBar
+from motiflux.arguments import check_integer
+from motiflux.cluster.jobs import RowJob, WrittenRows
+from motiflux.cluster.rows import ClusterRows
+from motiflux.cluster.shards.columns import ColumnsOfIds, IdColumns, parquet_of_ids
+from motiflux.cluster.shards.counting import job_of
+from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.search import Ranged
+from motiflux.cluster.shards.store import digest_of_shards
+from motiflux.cluster.shards.tasks import ShardJob, rows_of_range, write_range
+from motiflux.cluster.shares import Share
+from motiflux.cluster.tasks import Bounds
+from motiflux.errors import ArgumentError, ClusterError
+from motiflux.pattern import Pattern
+from motiflux.plan.passes.symmetry import check_symmetry
+from motiflux.request.deadline import Deadline
+from motiflux.request.progress import FoundSoFar, progress_callback
+from motiflux.request.request import make_request
+from motiflux.result.matches import Matches
+from motiflux.result.rows import NoRows, RowSource
+
+if TYPE_CHECKING:
+    from motiflux.cluster.shards.sharded import ShardedGraph
+    from motiflux.cluster.workers import Workers
+
+
+class ShardedRows:
+    """Tasks of a listing of a sharded graph; see `motiflux.cluster.row_tasks.RowTasks`."""
+
+    def __init__(self, workers: Workers, graph: ShardedGraph, found: Ranged, columns: IdColumns) -> None:
+        self._workers, self._graph, self._found = workers, graph, found
+        self.columns = columns
+        self.units = 0 if found.plan.impossible is not None else graph.layout.entries
+
+    @cached_property
+    def _job(self) -> ShardJob:
+        return job_of(self._workers, self._graph, self._found)
+
+    def rows(self, name: str, share: Share, bounds: Bounds) -> Any:
+        """Start a task that returns rows."""
+        return self._workers.submit(rows_of_range, name, self._job, share, bounds, cpus=1)
+
+    def file(self, name: str, share: Share, bounds: Bounds, folder: str, file: str) -> Any:
+        """Start a task that writes rows into a file."""
+        given = (self._job, share, bounds, folder, file, self.columns)
+        return self._workers.submit(write_range, name, *given, cpus=1)
+
+    def renew(self) -> None:
+        """Share the plan again; servers start again by themselves."""
+        self.__dict__.pop("_job", None)
+
+    def digest(self) -> str:
+        """Return a digest of the graph, and the memory, on which the rows of a share depend."""
+        return f"{digest_of_shards(self._graph.folder)}, memory {self._graph.memory}"
+
+    def empty_file(self) -> bytes:
+        """Return a file without rows."""
+        return parquet_of_ids(self.columns, [])[1]
+
+
+def refuse_columns(options: Mapping[str, Any]) -> None:
+    """Refuse columns that rows of a sharded graph do not have."""
+    for name in ("edges", "attributes"):
+        if options.get(name):
+            raise ArgumentError(
+                name, "none for a sharded graph, whose rows are ids of vertices", options[name]
+            )
+
+
+def match_sharded(
+    workers: Workers,
+    graph: ShardedGraph,
+    pattern: Pattern,
+    options: Mapping[str, Any],
+    chosen: Mapping[str, Any],
+    *,
+    late: bool,
+) -> Matches:
+    """Return the rows of a pattern; the search begins at once, or late: with the first rows.
+
+    Parameters
+    ----------
+    chosen
+        The options of the search.
+    """
+    refuse_columns(options)
+    given = options.get("batch_rows", DEFAULT_BATCH_ROWS)
+    batch_rows = check_integer("batch_rows", given, 1, MAX_BATCH_ROWS)
+    bar = ExitStack()
+    callback = bar.enter_context(progress_callback(options.get("progress", False), "matching"))
+    with bar:
+        request = make_request(**chosen, progress=None if callback is None else FoundSoFar(callback))
+        check_symmetry(request.semantics, request.symmetry)
+        deadline = Deadline.after(request.timeout)
+        columns = IdColumns(pattern, bool(options.get("names", False)))
+        found = ranged(graph.sketch, pattern, request, deadline, counting=False)
+        planned = time.perf_counter()
+
+        def begin() -> RowSource:
+            if found is None or found.plan.impossible is not None:
+                return NoRows(complete=found is not None)
+            tasks = ShardedRows(workers, graph, found, columns)
+            return ClusterRows(workers, tasks, request, batch_rows, deadline)
+
+        graph.served()  # refuses a closed one
+        source: RowSource = LateRows(begin) if late else begin()
+        return Matches(
+            WithBar(source, bar.pop_all()),
+            ColumnsOfIds(columns),
+            started=planned,
+            plan_seconds=planned - deadline.started,
+            engine="cluster",
+            device=workers.device,
+            reason="the graph is sharded",
+            batch_rows=batch_rows,
+            limit=request.limit,
+        )
+
+
+def write_sharded(
+    workers: Workers,
+    graph: ShardedGraph,
+    pattern: Pattern,
+    options: Mapping[str, Any],
+    chosen: Mapping[str, Any],
+    output: str,
+    job: str | None,
+) -> WrittenRows:
+    """Write the rows of a pattern into a data set."""
+    refuse_columns(options)
+    with progress_callback(options.get("progress", False), "matching") as callback:
+        request = make_request(**chosen, progress=callback)
+        check_symmetry(request.semantics, request.symmetry)
+        deadline = Deadline.after(request.timeout)
+        found = ranged(graph.sketch, pattern, request, deadline, counting=False)
+        planned = time.perf_counter()
+        if found is None:
+            raise ClusterError("match: time was up before the search was planned; nothing was written")
+        graph.served()  # refuses a closed one
+        columns = IdColumns(pattern, bool(options.get("names", False)))
+        tasks = ShardedRows(workers, graph, found, columns)
+        return RowJob(workers, tasks, found.plan, request, output, job).run(deadline, planned)

@@ -1,0 +1,127 @@
+"""The functions that run on workers for searches of sharded graphs, and what they keep between tasks."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from motiflux.cluster.folder import Folder
+from motiflux.cluster.shards.columns import IdColumns, parquet_of_ids
+from motiflux.cluster.shards.images import RangeImages
+from motiflux.cluster.shards.listing import BYTES_OF_VERTEX, RowLister
+from motiflux.cluster.shards.planning import RangedImages
+from motiflux.cluster.shards.search import SHARE_OF_ROWS, Ranged, RangeSearch, Use
+from motiflux.cluster.shards.server import Served, ids_of, rows_of
+from motiflux.cluster.shares import Share, roots
+from motiflux.cluster.tasks import Bounds, Done, Watch
+
+_KEPT: dict[str, Any] = {}
+"""The search of the last job: it has masks of all vertices."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardJob:
+    """A search of a sharded graph by tasks.
+
+    Parameters
+    ----------
+    token
+        Names it in worker processes.
+    content
+        What is searched, in the object store, as a list: Ray would replace a reference by its object.
+    """
+
+    token: str
+    served: Served
+    content: list[Any]
+
+    def open(self) -> Any:
+        """Return what is searched."""
+        import ray
+
+        return ray.get(self.content[0])
+
+
+def count_range(job: ShardJob, share: Share, bounds: Bounds) -> Done:
+    """Count the embeddings whose root arcs are in ranges of entries, multiplier not applied."""
+    watch = Watch()
+    search = _KEPT.get(job.token)
+    if search is None:
+        search = _keep(job, _search(job, job.open(), bounds.threads))
+    return watch.done(*search_share(search, share, bounds, search.counted))
+
+
+def rows_of_range(job: ShardJob, share: Share, bounds: Bounds) -> Done:
+    """List the rows of a share in ids of the graph, [rows, vertices] int64."""
+    watch = Watch()
+    lister = _lister(job)
+    blocks, left = lister.list(share, bounds)
+    width = len(lister.order)
+    return watch.done(np.concatenate([np.empty((0, width), np.int64), *blocks]), left)
+
+
+def write_range(
+    job: ShardJob, share: Share, bounds: Bounds, folder: str, name: str, columns: IdColumns
+) -> Done:
+    """Write the rows of a share into a file, as `motiflux.cluster.tasks.write_share`."""
+    watch = Watch()
+    blocks, left = _lister(job).list(share, bounds)
+    rows, data = parquet_of_ids(columns, blocks)
+    if rows > 0:
+        Folder(folder).write(name, data)
+    return watch.done((rows, len(data) if rows > 0 else 0, rows), left)
+
+
+def images_of_range(job: ShardJob, share: Share, bounds: Bounds) -> Done:
+    """Count the embeddings of a share at the images of levels; return the numbers above 0."""
+    watch = Watch()
+    images = _KEPT.get(job.token)
+    if images is None:
+        found: RangedImages = job.open()
+        number = len(found.classes)
+        search = _search(
+            job, found.ranged, bounds.threads, of_graph=8 * number, of_part=16 * number + BYTES_OF_VERTEX
+        )
+        images = _keep(job, RangeImages(search, found, job.served.layout.num_vertices))
+    _, left = search_share(images.search, share, bounds, images.add)
+    return watch.done(images.take(), left)
+
+
+def search_share(search: RangeSearch, share: Share, bounds: Bounds, use: Use) -> tuple[int, Share]:
+    """Search ranges of entries, until time is up or a limit is passed; return a sum and what is left."""
+    total, left = 0, list(share)
+    started = time.perf_counter()
+    while left:
+        _, first, last, *_ = left[0]
+        rest = None if bounds.seconds is None else bounds.seconds - (time.perf_counter() - started)
+        if rest is not None and rest <= 0 and len(left) < len(share):
+            break
+        limit = None if bounds.limit is None else bounds.limit - total
+        found = search.each(first, last, rest, limit, use)
+        total += found.total
+        left = [*([roots(first, found.left)] if found.left > first else []), *left[1:]]
+        if found.left > first or (bounds.limit is not None and total > bounds.limit):
+            break
+    return total, left
+
+
+def _search(job: ShardJob, found: Ranged, threads: int, **beside: int) -> RangeSearch:
+    return RangeSearch(rows_of(job.served, SHARE_OF_ROWS), found, job.served.memory, threads, **beside)
+
+
+def _lister(job: ShardJob) -> RowLister:
+    lister: RowLister | None = _KEPT.get(job.token)
+    if lister is None:
+        found: Ranged = job.open()
+        search = _search(job, found, 1, of_part=BYTES_OF_VERTEX)
+        lister = _keep(job, RowLister(search, ids_of(job.served), found.plan))
+    return lister
+
+
+def _keep(job: ShardJob, made: Any) -> Any:
+    _KEPT.clear()
+    _KEPT[job.token] = made
+    return made
