@@ -48,7 +48,7 @@ def listed(lister: RowLister, share: Share, bounds: Bounds) -> tuple[list[NDArra
     found: list[NDArray[Any]] = []
     tasks, left = 0, share
     while left:
-        blocks, left = lister.list(left, bounds)
+        blocks, left = lister.rows(left, bounds)
         found += blocks
         tasks += 1
     return found, tasks
@@ -138,9 +138,9 @@ def test_the_rows_of_a_share_depend_on_it_alone(memory: int, monkeypatch: pytest
     shares = []
     while left:
         shares.append(left)
-        _, left = one[0].list(left, bounds)
+        _, left = one[0].rows(left, bounds)
     assert len(shares) > 2
     for share in reversed(shares):  # in another order, by a lister that has other rows near
-        (found, rest), (expected, behind) = other[0].list(share, bounds), one[0].list(share, bounds)
+        (found, rest), (expected, behind) = other[0].rows(share, bounds), one[0].rows(share, bounds)
         assert rest == behind
         assert np.array_equal(np.concatenate(found), np.concatenate(expected))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tracemalloc
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,13 +16,15 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux import _native
 from motiflux.cluster.shards import rows, search
+from motiflux.cluster.shards.images import RangeImages, Sums
 from motiflux.cluster.shards.layout import Layout
-from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.planning import image_plan_of, ranged, ranged_images
 from motiflux.cluster.shards.rows import Cut, Rows
 from motiflux.cluster.shards.search import RangeSearch
+from motiflux.cpu.image_counts import times_of
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
-from tests.sharded import last_rows, sharded
+from tests.sharded import ids_of, last_rows, sharded
 
 PATTERNS = [
     "(a)--(b)",
@@ -271,3 +274,87 @@ def test_entries_that_were_not_counted_are_refused() -> None:
     part.end_count()
     with pytest.raises(ValueError, match="counted"):
         part.fill((ids, begins, np.array([3]), neighbors, None))
+
+
+def image_counts(
+    graph: mf.Graph,
+    pattern: str,
+    by: str,
+    memory: int,
+    cuts: list[float],
+    shards: int,
+    hot: int,
+    **options: Any,
+) -> np.ndarray:
+    """Return the embeddings at each vertex and query vertex, in the order of ids."""
+    layout, parts = sharded(graph, shards)
+    request = make_request(threads=1, **{"semantics": "isomorphism", "symmetry": "embeddings"} | options)
+    request = replace(request, tuning={**request.tuning, "images_by": by})
+    query = mf.Pattern.parse(pattern)
+    asked = [((vertex,), None) for vertex in range(query.num_vertices)]
+    plan = image_plan_of(graph, query, asked, request, Deadline.after(None))
+    near = [True] + [False] * (shards - 1)
+    sizes = layout.num_vertices
+    found = [np.zeros(sizes, object)] * len(plan.classes)
+    for images in ranged_images(graph, query, plan, request, Deadline.after(None)):
+        made = Rows(layout, parts, near, last_rows(graph, hot), memory // search.SHARE_OF_ROWS)
+        number = len(images.classes)
+        searched = RangeSearch(made, images.ranged, memory, 1, of_graph=8 * number, of_part=36)
+        sums, counts = Sums(number * sizes), RangeImages(searched, images, sizes)
+        ends = sorted({0, layout.entries, *(int(cut * layout.entries) for cut in cuts)})
+        for first, last in pairwise(ends):
+            searched.each(first, last, None, None, counts.add)
+            sums.add(counts.take())
+        for place, at in enumerate(images.classes):
+            own = sums.words[place * sizes : (place + 1) * sizes]
+            found[at] = own.astype(object) * times_of(plan, plan.searches[at], at)
+        assert not sums.above
+    order = np.argsort(ids_of(graph, layout).all())
+    return np.stack([found[number][order] for number in plan.class_of], axis=1)
+
+
+@pytest.mark.turns(4)
+@settings(max_examples=30)
+@given(
+    seed=st.integers(0, 10**6),
+    directed=st.booleans(),
+    semantics=st.sampled_from(["isomorphism", "induced", "homomorphism"]),
+    by=st.sampled_from(["auto", "listing", "rooted"]),
+    cuts=st.lists(st.floats(0, 1), max_size=3),
+    shards=st.integers(1, 4),
+    hot=st.sampled_from([0, 3, 30]),
+    memory=st.sampled_from([6_000, 12_000, 1 << 20]),
+)
+def test_counts_at_vertices_are_those_of_the_whole_graph(
+    seed: int,
+    directed: bool,
+    semantics: str,
+    by: str,
+    cuts: list[float],
+    shards: int,
+    hot: int,
+    memory: int,
+) -> None:
+    graph = random_graph(seed, directed=directed)
+    pattern = random.Random(seed).choice(
+        PATTERNS + STARS[:3] + DIRECTED if directed else PATTERNS + STARS[:3]
+    )
+    options: dict[str, Any] = {"semantics": semantics}
+    expected = mf.count_per_vertex(graph, pattern, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "_LEAST_PIECE", 8)
+        patch.setattr(search, "_LEAST", 0)
+        found = image_counts(graph, pattern, by, memory, cuts, shards, hot, **options)
+    assert np.array_equal(found, expected.counts[np.argsort(expected.ids)])
+
+
+def test_sums_above_64_bits_are_kept() -> None:
+    sums, half = Sums(3), np.array([2**63, 5], np.uint64)
+    for _ in range(3):
+        sums.add((np.array([0, 2]), half, [(2, 2**64)]))
+    assert sums.words.tolist() == [2**63, 0, 15]
+    assert sums.above == {0: 2**64, 2: 3 * 2**64}
+    places, words, above = sums.take()
+    assert (places.tolist(), words.tolist(), dict(above)) == ([0, 2], [2**63, 15], {0: 2**64, 2: 3 * 2**64})
+    assert not sums.words.any()
+    assert not sums.above

@@ -175,7 +175,7 @@ def estimate(
     started = time.perf_counter()
     found: list[Estimate] = []
     for position, query in enumerate(queries):
-        with naming_pattern(position if several else None), _shown(progress, rules) as callback:
+        with naming_pattern(position if several else None), shown_progress(progress, rules) as callback:
             estimating = Estimating(graph, request, rules, estimator, seed, callback, started)
             try:
                 if isinstance(query, Query):
@@ -244,7 +244,8 @@ def _count(call: EstimateCall) -> Estimate | None:
 
 
 @contextlib.contextmanager
-def _shown(progress: EstimateShown, rules: Rules) -> Iterator[EstimateCallback | None]:
+def shown_progress(progress: EstimateShown, rules: Rules) -> Iterator[EstimateCallback | None]:
+    """Yield the callback that reports are for, if there is one."""
     if callable(progress):
         yield progress
     elif progress and is_shown():

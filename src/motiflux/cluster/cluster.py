@@ -37,6 +37,7 @@ from motiflux.cluster.records import TaskLog, TaskRecord
 from motiflux.cluster.row_tasks import WholeRows
 from motiflux.cluster.sampler import ClusterSampler, TreeDraws
 from motiflux.cluster.shards.counting import count_sharded, patterns_of
+from motiflux.cluster.shards.estimating import estimate_sharded
 from motiflux.cluster.shards.matching import match_sharded, write_sharded
 from motiflux.cluster.shards.sharded import ShardedGraph, make_shards, open_shards
 from motiflux.cluster.shards.vertices import ShardedImageCounter, vertices_of
@@ -63,6 +64,7 @@ from motiflux.result.matches import Matches
 from motiflux.types import VertexArray
 
 _MFG = ".mfg"
+_SHARDED = "a graph that fits a node: sharded graphs are counted, listed and estimated"
 _SHARD_MEMORY = 1 << 30
 """Default bytes of a worker for a sharded graph."""
 _BEGIN_SECONDS = 60.0
@@ -226,7 +228,7 @@ class Cluster:
         Returns
         -------
         ShardedGraph
-            For `count`. Other calls refuse it.
+            For `count`, `match` and `count_per_vertex`. Other calls refuse it.
 
         Raises
         ------
@@ -326,9 +328,9 @@ class Cluster:
         return counts if several else counts[0]
 
     @overload
-    def match(
+    def match(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
         self,
-        graph: GraphLike,
+        graph: GraphLike | ShardedGraph,
         pattern: QueryLike,
         *,
         output: None = ...,
@@ -338,7 +340,17 @@ class Cluster:
     @overload
     def match(
         self,
-        graph: GraphLike,
+        graph: GraphLike | ShardedGraph,
+        pattern: Sequence[QueryLike],
+        *,
+        output: None = ...,
+        job: None = ...,
+        **options: Unpack[MatchOptions],
+    ) -> list[Matches]: ...
+    @overload
+    def match(
+        self,
+        graph: GraphLike | ShardedGraph,
         pattern: QueryLike,
         *,
         output: str | os.PathLike[str],
@@ -347,14 +359,16 @@ class Cluster:
     ) -> WrittenRows: ...
     def match(
         self,
-        graph: GraphLike,
-        pattern: QueryLike,
+        graph: GraphLike | ShardedGraph,
+        pattern: QueryLike | Sequence[QueryLike],
         *,
         output: str | os.PathLike[str] | None = None,
         job: str | None = None,
         **options: Unpack[MatchOptions],
-    ) -> Matches | WrittenRows:
+    ) -> Matches | list[Matches] | WrittenRows:
         """List embeddings; see `motiflux.match`. Rows of a `Query`, and distinct ones, are for one machine.
+
+        Rows of a sharded graph are ids of vertices, without columns of edges and attributes.
 
         Parameters
         ----------
@@ -368,8 +382,8 @@ class Cluster:
 
         Returns
         -------
-        Matches, or WrittenRows
-            With `output`, the number of rows and files, and whether they are complete.
+        Matches, list of Matches, or WrittenRows
+            With `output`, for one pattern, the number of rows and files, and whether they are complete.
 
         Raises
         ------
@@ -431,17 +445,34 @@ class Cluster:
 
     @overload
     def estimate(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
-        self, graph: GraphLike, pattern: QueryLike, **options: Unpack[EstimateOptions]
+        self, graph: GraphLike | ShardedGraph, pattern: QueryLike, **options: Unpack[EstimateOptions]
     ) -> Estimate: ...
     @overload
     def estimate(
-        self, graph: GraphLike, pattern: Sequence[QueryLike], **options: Unpack[EstimateOptions]
+        self,
+        graph: GraphLike | ShardedGraph,
+        pattern: Sequence[QueryLike],
+        **options: Unpack[EstimateOptions],
     ) -> list[Estimate]: ...
     def estimate(
-        self, graph: GraphLike, pattern: QueryLike | Sequence[QueryLike], **options: Unpack[EstimateOptions]
+        self,
+        graph: GraphLike | ShardedGraph,
+        pattern: QueryLike | Sequence[QueryLike],
+        **options: Unpack[EstimateOptions],
     ) -> Estimate | list[Estimate]:
-        """Estimate the number of embeddings; see `motiflux.estimate`: the same result to the last bit."""
+        """Estimate the number of embeddings; see `motiflux.estimate`: the same result to the last bit.
+
+        In a sharded graph, a sample is the exact count of a range of entries, the estimator is ``"ranges"``,
+        and all entries are counted where that is less work. For a seed the estimate is the same on any number
+        of workers and for any memory, except with a timeout.
+        """
         self._check(options)
+        if isinstance(graph, ShardedGraph):
+            queries, several = as_queries(pattern)
+            patterns = patterns_of(pattern, queries)
+            with self._here(pattern):
+                estimates = estimate_sharded(self._workers, graph, patterns, options, _chosen(options))
+            return estimates if several else estimates[0]
         with self._here(pattern):
             data = self._graph(graph)
             found: Estimate | list[Estimate] = estimate(data, pattern, **options)
@@ -509,7 +540,7 @@ class Cluster:
     def _graph(self, graph: GraphLike) -> Graph:
         """Return the graph of a call, and remember the path of a file that can be mapped."""
         if isinstance(graph, ShardedGraph):
-            raise ArgumentError("graph", "a graph that fits a node: sharded graphs are only counted", graph)
+            raise ArgumentError("graph", _SHARDED, graph)
         data = data_graph(graph)
         if isinstance(graph, (str, os.PathLike)) and Path(graph).suffix == _MFG:
             self._workers.note_path(data, graph)

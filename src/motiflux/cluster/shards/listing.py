@@ -83,7 +83,7 @@ class RowLister:
         self._search, self._ids = search, ids
         self.order, self._images = plan.order, Images(plan)
 
-    def list(self, share: Share, bounds: Bounds) -> tuple[list[IdRows], Share]:
+    def rows(self, share: Share, bounds: Bounds) -> tuple[list[IdRows], Share]:
         """Return rows of a share, and the share that is left."""
         assert bounds.rows is not None
         assert bounds.work is not None

@@ -58,7 +58,7 @@ def rows_of_range(job: ShardJob, share: Share, bounds: Bounds) -> Done:
     """List the rows of a share in ids of the graph, [rows, vertices] int64."""
     watch = Watch()
     lister = _lister(job)
-    blocks, left = lister.list(share, bounds)
+    blocks, left = lister.rows(share, bounds)
     width = len(lister.order)
     return watch.done(np.concatenate([np.empty((0, width), np.int64), *blocks]), left)
 
@@ -68,7 +68,7 @@ def write_range(
 ) -> Done:
     """Write the rows of a share into a file, as `motiflux.cluster.tasks.write_share`."""
     watch = Watch()
-    blocks, left = _lister(job).list(share, bounds)
+    blocks, left = _lister(job).rows(share, bounds)
     rows, data = parquet_of_ids(columns, blocks)
     if rows > 0:
         Folder(folder).write(name, data)

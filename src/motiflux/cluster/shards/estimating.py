@@ -1,0 +1,243 @@
+"""Estimates of sharded graphs: exact counts of some ranges of entries, which are drawn at random."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from motiflux.api.estimating import MAX_SEED, shown_progress
+from motiflux.arguments import check_integer
+from motiflux.cluster.shards.counting import LEAST_SECONDS, ShardedSearch, job_of
+from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.ranges import LEAST_RANGES, Ranges
+from motiflux.cluster.shards.search import Ranged
+from motiflux.cluster.shards.tasks import count_range
+from motiflux.cluster.shares import Order, Shares, arcs_of, roots
+from motiflux.cluster.tasks import Bounds, Done
+from motiflux.errors import ArgumentError
+from motiflux.pattern import Pattern
+from motiflux.plan.passes.symmetry import check_symmetry
+from motiflux.request.deadline import Deadline
+from motiflux.request.request import make_request
+from motiflux.result.estimate import Estimate, EstimateCallback, EstimateProgress
+from motiflux.sampling.results import exact_estimate, unknown_estimate
+from motiflux.sampling.stopping import Rules, make_rules
+from motiflux.statistics import Interval, StoppingChecks, Tally, confidence_interval
+
+if TYPE_CHECKING:
+    from motiflux.cluster.shards.sharded import ShardedGraph
+    from motiflux.cluster.workers import Workers
+
+_FIRST_GROUPS = 8
+"""Groups at the first test of the rules."""
+
+
+class _RangeSearch:
+    """Exact counts of ranges, each once."""
+
+    divisible = True
+    over = False
+
+    def __init__(self, workers: Workers, graph: ShardedGraph, planned: Ranged, ranges: Ranges) -> None:
+        self._workers, self._ranges = workers, ranges
+        self._job = job_of(workers, graph, planned)
+        self.name = f"estimate {workers.pattern}"
+        self.shares = Shares(0, workers.slots, least=LEAST_SECONDS)
+        self.counts: dict[int, int] = {}
+        self.left: dict[int, int] = {}
+        """Entries of each range that are not counted yet."""
+
+    def add(self, number: int) -> None:
+        """Have a range counted, unless it is."""
+        if number in self.counts:
+            return
+        first, last = self._ranges.bounds(number)
+        self.counts[number], self.left[number] = 0, last - first
+        if first < last:
+            self.shares.add([roots(first, last)])
+
+    def submit(self, order: Order) -> Any:
+        bounds = Bounds(self._workers.threads, seconds=order.seconds)
+        return self._workers.submit(count_range, self.name, self._job, order.share, bounds)
+
+    def take(self, order: Order, done: Done) -> None:
+        number = self._ranges.number_of(order.share[0][1])
+        self.counts[number] += done.value
+        self.left[number] -= arcs_of(order.share) - arcs_of(done.left)
+        self.shares.finished(order.share, done.left, done.seconds)
+
+    def renew(self) -> None:
+        """Do nothing: servers start again by themselves."""
+
+
+class _Estimating:
+    """The estimate of one pattern."""
+
+    def __init__(
+        self,
+        workers: Workers,
+        graph: ShardedGraph,
+        planned: Ranged,
+        rules: Rules,
+        seed: int,
+        callback: EstimateCallback | None,
+        deadline: Deadline,
+    ) -> None:
+        self._workers, self._graph, self._planned = workers, graph, planned
+        self._rules, self._seed = rules, seed
+        self._callback, self._deadline = callback, deadline
+        self._started = time.perf_counter()
+        self._factor = planned.plan.multiplier
+        self._ranges = Ranges.of(graph.layout.entries)
+        self._search = _RangeSearch(workers, graph, planned, self._ranges)
+        self._tally = Tally()
+        self._trace: list[EstimateProgress] = []
+
+    def run(self) -> Estimate:
+        """Draw groups until the rules are met; count all entries where that is less work."""
+        rules, most = self._rules, self._ranges.each
+        first = rules.groups if rules.rel_error is None else _FIRST_GROUPS
+        looks = StoppingChecks(rules.confidence, first, rules.groups)
+        while most >= LEAST_RANGES and looks.groups < most:
+            if not self._draw(looks.groups):
+                return self._result(rules.confidence, complete=False)
+            confidence = rules.confidence if rules.rel_error is None else looks.confidence
+            self._report()
+            if rules.rel_error is None:
+                return self._result(confidence, complete=True)
+            error = self._error(confidence)
+            if error <= rules.rel_error or looks.exhausted:
+                return self._result(confidence, complete=error <= rules.rel_error or not rules.strict)
+            looks.go_on(min(error, 1e9), rules.rel_error)
+        return self._count_all()
+
+    def _draw(self, groups: int) -> bool:
+        """Count the ranges of groups, up to a number of groups; return False if time was up."""
+        drawn = [self._ranges.draw(self._seed, group) for group in range(self._tally.groups, groups)]
+        search = self._search
+        for number in np.unique(np.concatenate(drawn)).tolist():
+            search.add(number)
+        self._run(search)
+        ended = 0
+        while ended < len(drawn) and all(search.left[number] == 0 for number in drawn[ended].tolist()):
+            ended += 1
+        weights = np.array([self._ranges.weight(one, search.counts) for one in drawn[:ended]], np.float64)
+        valid = np.array([sum(search.counts[at] > 0 for at in one.tolist()) for one in drawn[:ended]])
+        self._tally.add(weights, valid.astype(np.uint32), np.zeros(ended, np.uint32))
+        return ended == len(drawn)
+
+    def _run(self, search: Any) -> bool:
+        """Run a search; return whether it has ended."""
+        driver = self._workers.driver()
+        try:
+            driver.run_all([search], self._deadline)
+        finally:
+            driver.wait_for_cancelled()
+        return driver.has_all_of(search)
+
+    def _count_all(self) -> Estimate:
+        """Return the exact count, or the estimate so far if time is up first."""
+        search = ShardedSearch(self._workers, self._graph, self._planned, self._search.name)
+        if not self._run(search):
+            return self._result(self._rules.confidence, complete=False)
+        value = float(search.total * self._factor)
+        found = self._result(self._rules.confidence, complete=True)
+        reason = "the graph is sharded; all of it was counted, which takes less time than samples"
+        return replace(
+            found,
+            value=value,
+            low=value,
+            high=value,
+            confidence=1.0,
+            sampled=value,
+            estimator="exact",
+            reason=reason,
+            warning=None,
+        )
+
+    def _value(self) -> float:
+        fraction, exponent = self._tally.mean()
+        return self._factor * math.ldexp(fraction, exponent)
+
+    def _interval(self, confidence: float) -> Interval:
+        if not self._tally.groups:
+            return Interval(0.0, math.inf)
+        found = confidence_interval(self._tally.moments(), confidence)
+        return Interval(self._factor * found.low, self._factor * found.high)
+
+    def _error(self, confidence: float) -> float:
+        value, interval = self._value(), self._interval(confidence)
+        return max(interval.high - value, value - interval.low) / value if value > 0 else math.inf
+
+    def _report(self) -> None:
+        interval, tally = self._interval(self._rules.confidence), self._tally
+        seconds = time.perf_counter() - self._started
+        point = EstimateProgress(
+            tally.samples, tally.valid, seconds, self._value(), interval.low, interval.high
+        )
+        self._trace.append(point)
+        if self._callback is not None:
+            self._callback(point)
+
+    def _result(self, confidence: float, *, complete: bool) -> Estimate:
+        tally, interval = self._tally, self._interval(confidence)
+        missing = None if tally.valid else "no sample has an embedding: there may be some elsewhere"
+        return Estimate(
+            value=self._value(),
+            low=interval.low,
+            high=interval.high,
+            confidence=self._rules.confidence,
+            samples=tally.samples,
+            valid_samples=tally.valid,
+            effective_samples=tally.effective if tally.groups else 0.0,
+            complete=complete,
+            seconds=time.perf_counter() - self._started,
+            plan_seconds=self._started - self._deadline.started,
+            estimator="ranges",
+            device=self._workers.device,
+            sampled=self._value(),
+            reason="the graph is sharded; ranges of its entries were counted",
+            warning=missing,
+            trace=tuple(self._trace),
+        )
+
+
+def estimate_sharded(
+    workers: Workers,
+    graph: ShardedGraph,
+    patterns: Sequence[Pattern],
+    options: Mapping[str, Any],
+    chosen: Mapping[str, Any],
+) -> list[Estimate]:
+    """Return the estimate of each pattern.
+
+    Parameters
+    ----------
+    chosen
+        The options of the search.
+    """
+    rules = make_rules(options.get("rel_error"), options.get("confidence", 0.95), options.get("samples"))
+    if options.get("estimator", "auto") != "auto":
+        raise ArgumentError("estimator", "'auto' for a sharded graph", options["estimator"])
+    seed = check_integer("seed", options.get("seed", 0), 0, MAX_SEED)
+    request = make_request(**chosen, progress=None)
+    check_symmetry(request.semantics, request.symmetry)
+    graph.served()  # refuses a closed one
+    found = []
+    for pattern in patterns:
+        with shown_progress(options.get("progress", False), rules) as callback:
+            deadline = Deadline.after(request.timeout)
+            planned = ranged(graph.sketch, pattern, request, deadline)
+            if planned is None:
+                found.append(unknown_estimate(rules, workers.device, deadline.elapsed()))
+            elif planned.plan.impossible is not None:
+                found.append(exact_estimate(0, deadline.elapsed()))
+            else:
+                call = _Estimating(workers, graph, planned, rules, seed, callback, deadline)
+                found.append(call.run())
+    return found
