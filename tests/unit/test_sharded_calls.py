@@ -152,6 +152,26 @@ def test_counts_at_vertices_are_those_of_a_graph_read_from_the_same_files(
         assert (late.counts <= one.counts).all()
 
 
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_census_is_that_of_a_graph_read_from_the_same_files(
+    ray: InlineRay, tmp_path: Path, directed: bool
+) -> None:
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 6, directed=directed)
+        assert cluster.census(made) == mf.census(graph)
+        options: dict[str, Any] = {"directed": False}
+        assert cluster.census(made, 4, **options) == mf.census(graph, 4, **options)
+        some = cluster.census(made, 4, connected=True, **options)
+        assert some == mf.census(graph, 4, connected=True, **options)
+        late = cluster.census(made, timeout=0.0)
+        assert (late.complete, late.total) == (False, 0)
+        with pytest.raises(mf.ArgumentError, match="size"):
+            cluster.census(made, 5)
+        with pytest.raises(mf.ArgumentError, match="directed"):
+            cluster.census(made, 4, directed=True)
+
+
 def test_calls_that_a_sharded_graph_does_not_have_are_refused_by_name(ray: InlineRay, tmp_path: Path) -> None:
     with mf.Cluster() as cluster:
         made, _ = made_in(cluster, tmp_path, 5)

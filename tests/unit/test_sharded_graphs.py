@@ -145,9 +145,7 @@ def test_what_a_sharded_graph_has_not_is_refused_by_name(ray: InlineRay, tmp_pat
     with mf.Cluster() as cluster:
         made: Any = cluster.shard(paths, tmp_path / "g", memory=100_000, **COLUMNS)
         for refused in (
-            lambda: cluster.estimate(made, "(a)--(b)"),
             lambda: cluster.sample(made, "(a)--(b)", 3),
-            lambda: cluster.census(made),
             lambda: cluster.explain(made, "(a)--(b)"),
         ):
             with pytest.raises(mf.ArgumentError, match="a graph that fits a node"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from motiflux import log
@@ -83,18 +85,25 @@ def census(
         counts = count_census(
             data, size, directed=with_directions, threads=request.threads, deadline=deadline
         )
-    every = classes(size, with_directions).all
+    result = census_of(counts, size, deadline, directed=with_directions, connected=connected)
+    log.ENGINE.info("census of %r: %r", data, result)
+    return result
+
+
+def census_of(
+    counts: Sequence[int] | None, size: int, deadline: Deadline, *, directed: bool, connected: bool
+) -> Census:
+    """Return the result of a census, from the numbers of all classes; None: time was up."""
+    every = classes(size, directed).all
     chosen = [at for at, one in enumerate(every) if one.connected or not connected]
-    result = Census(
+    return Census(
         size=size,
-        directed=with_directions,
+        directed=directed,
         classes=tuple(every[at] for at in chosen),
         counts=tuple(0 if counts is None else counts[at] for at in chosen),
         complete=counts is not None,
         seconds=deadline.elapsed(),
     )
-    log.ENGINE.info("census of %r: %r", data, result)
-    return result
 
 
 def checked_size(size: object) -> int:

@@ -36,6 +36,7 @@ from motiflux.cluster.options import (
 from motiflux.cluster.records import TaskLog, TaskRecord
 from motiflux.cluster.row_tasks import WholeRows
 from motiflux.cluster.sampler import ClusterSampler, TreeDraws
+from motiflux.cluster.shards.census import census_sharded
 from motiflux.cluster.shards.counting import count_sharded, patterns_of
 from motiflux.cluster.shards.estimating import estimate_sharded
 from motiflux.cluster.shards.matching import match_sharded, write_sharded
@@ -511,8 +512,20 @@ class Cluster:
         with self._here(pattern):
             return explain(self._graph(graph), pattern, analyze=analyze, **options)  # type: ignore[misc]
 
-    def census(self, graph: GraphLike, size: int = 3, **options: Unpack[CensusOptions]) -> Census:
-        """Count the subgraphs of three or four vertices; see `motiflux.census`. This is one task."""
+    def census(
+        self, graph: GraphLike | ShardedGraph, size: int = 3, **options: Unpack[CensusOptions]
+    ) -> Census:
+        """Count the subgraphs of three or four vertices; see `motiflux.census`. This is one task.
+
+        In a sharded graph each connected class is counted by a search; those of four vertices have no
+        directions there.
+        """
+        if isinstance(graph, ShardedGraph):
+            with (
+                self._here("census"),
+                progress_callback(options.get("progress", False), "counting") as report,
+            ):
+                return census_sharded(self._workers, graph, size, {**options, "callback": report})
         found: Census = self._whole("census", self._graph(graph), size, options)
         return found
 

@@ -114,6 +114,8 @@ class Classes:
     size: int
     directed: bool
     all: tuple[CensusClass, ...]
+    contained: NDArray[np.object_]
+    """[classes, classes]: the subgraphs of the first class, induced or not, in a graph of the second."""
     place: NDArray[np.int64]
     """The class of each labelled graph: by the number of its arcs, see `_number`."""
     inverse: NDArray[np.object_]
@@ -182,26 +184,35 @@ def classes(size: int, directed: bool) -> Classes:
     )
     at = {one.code: position for position, one in enumerate(every)}
     place = np.array([at.get(int(code), -1) for code in codes], np.int64)
-    return Classes(size, directed, every, place, _inverse(size, every, place))
+    contained = _contained(size, every, place)
+    return Classes(size, directed, every, contained, place, _inverse(every, contained))
 
 
 def _rank(size: int, code: int) -> tuple[bool, int]:
     return is_connected(size, _arcs_of(size, code)), code
 
 
-def _inverse(size: int, every: Sequence[CensusClass], place: NDArray[np.int64]) -> NDArray[np.object_]:
-    """Return what turns the numbers of all subgraphs into those of induced ones."""
+def _contained(size: int, every: Sequence[CensusClass], place: NDArray[np.int64]) -> NDArray[np.object_]:
+    """Return the number of subgraphs of each class, induced or not, in a graph of each class."""
     contained = np.zeros((len(every), len(every)), object)
-    pairs = []
     for dense, one in enumerate(every):
-        joined = sorted({(min(arc), max(arc)) for arc in one.arcs})
-        pairs.append(len(joined))
+        joined = _joined(one)
         for kept_pairs in range(len(joined) + 1):
             for kept in combinations(joined, kept_pairs):
                 arcs = [arc for arc in one.arcs if (min(arc), max(arc)) in kept]
                 contained[place[_number(size, arcs)], dense] += 1
+    return contained
+
+
+def _joined(one: CensusClass) -> list[Arc]:
+    """Return the adjacent pairs of a class."""
+    return sorted({(min(arc), max(arc)) for arc in one.arcs})
+
+
+def _inverse(every: Sequence[CensusClass], contained: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Return what turns the numbers of all subgraphs into those of induced ones."""
     inverse = np.zeros((len(every), len(every)), object)
-    for sparse in sorted(range(len(every)), key=lambda at: -pairs[at]):
+    for sparse in sorted(range(len(every)), key=lambda at: -len(_joined(every[at]))):
         row = np.zeros(len(every), object)
         row[sparse] = 1
         for dense in np.flatnonzero(contained[sparse]).tolist():
@@ -262,9 +273,37 @@ def induced_counts(
     return product_of
 
 
+def counts_from_connected(
+    size: int, directed: bool, pairs: Sequence[int], induced: dict[int, Sequence[int]], num_vertices: int
+) -> tuple[int, ...]:
+    """Return the numbers of induced subgraphs of all classes, from those of connected ones.
+
+    Parameters
+    ----------
+    pairs
+        Pairs of vertices that one arc joins, and pairs that both do; edges are the latter.
+    induced
+        For 3 and for `size` vertices: the number of each connected class, in the order of `classes`.
+
+    Examples
+    --------
+    >>> counts_from_connected(3, False, (0, 2), {3: (1, 0)}, 4)  # a path and a vertex
+    (1, 2, 1, 0)
+    """
+    found = {}
+    for vertices, given in induced.items():
+        of_size = classes(vertices, directed)
+        numbers = np.zeros(len(of_size.all), object)
+        numbers[[at for at, one in enumerate(of_size.all) if one.connected]] = list(given)
+        found[vertices] = (of_size.contained @ numbers).tolist()
+    table = classes(size, directed)
+    every = _with_unconnected(found, pairs, table, num_vertices)
+    return as_counts(table.inverse @ np.array(every, object))
+
+
 def _all_subgraphs(bins: Sequence[int], table: Classes, num_vertices: int) -> list[int]:
     """Return the numbers of subgraphs of each class, induced or not."""
-    size, directed, n = table.size, table.directed, num_vertices
+    size, directed = table.size, table.directed
     sizes, places = _bin_classes(size, directed)
     shapes = _shape_of_bins(size, directed)
     pairs = [0, 0]
@@ -281,6 +320,14 @@ def _all_subgraphs(bins: Sequence[int], table: Classes, num_vertices: int) -> li
             # Each paw is in two bins, of the same class.
             found[vertices][place] += number if shape == _PAWS else 2 * number
     found = {vertices: [number // 2 for number in numbers] for vertices, numbers in found.items()}
+    return _with_unconnected(found, pairs, table, num_vertices)
+
+
+def _with_unconnected(
+    found: dict[int, list[int]], pairs: Sequence[int], table: Classes, num_vertices: int
+) -> list[int]:
+    """Return the numbers of subgraphs of each class, induced or not, from those of connected ones."""
+    size, directed, n = table.size, table.directed, num_vertices
     result, triads = found[size], classes(3, directed).all
     result[table.class_of(())] = comb(n, size)
     arc, both = [(0, 1)], [(0, 1), (1, 0)]
