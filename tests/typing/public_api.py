@@ -165,6 +165,11 @@ def clusters(graph: mf.Graph, pattern: mf.Pattern) -> None:
         assert_type(cluster.open_sharded("shards"), mf.ShardedGraph)
         assert_type(cluster.count(sharded, TEXT), mf.Count)
         assert_type(cluster.count(sharded, [pattern]), list[mf.Count])
+        assert_type(cluster.match(sharded, [pattern]), list[mf.Matches])
+        assert_type(cluster.match(sharded, TEXT), mf.Matches)
+        assert_type(cluster.estimate(sharded, TEXT), mf.Estimate)
+        assert_type(cluster.count_per_vertex(sharded, TEXT), mf.VertexCounts)
+        assert_type(cluster.census(sharded), mf.Census)
 
 
 def errors() -> None:

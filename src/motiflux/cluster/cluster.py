@@ -521,11 +521,10 @@ class Cluster:
         directions there.
         """
         if isinstance(graph, ShardedGraph):
-            with (
-                self._here("census"),
-                progress_callback(options.get("progress", False), "counting") as report,
-            ):
-                return census_sharded(self._workers, graph, size, {**options, "callback": report})
+            given: dict[str, Any] = dict(options)
+            report = progress_callback(given.get("progress", False), "counting")
+            with self._here("census"), report as callback:
+                return census_sharded(self._workers, graph, size, {**given, "callback": callback})
         found: Census = self._whole("census", self._graph(graph), size, options)
         return found
 

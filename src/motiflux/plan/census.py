@@ -8,7 +8,7 @@ have closed forms in the numbers of connected ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, permutations, product
@@ -274,7 +274,7 @@ def induced_counts(
 
 
 def counts_from_connected(
-    size: int, directed: bool, pairs: Sequence[int], induced: dict[int, Sequence[int]], num_vertices: int
+    size: int, directed: bool, pairs: Sequence[int], induced: Mapping[int, Sequence[int]], num_vertices: int
 ) -> tuple[int, ...]:
     """Return the numbers of induced subgraphs of all classes, from those of connected ones.
 
