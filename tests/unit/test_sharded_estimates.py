@@ -21,6 +21,7 @@ TRIANGLE = "(a)--(b)--(c)--(a)"
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> InlineRay:
     monkeypatch.setattr(ranges, "LEAST_ENTRIES", 4)
+    monkeypatch.setattr(ranges, "PARTS", 1e9)
     return replace_ray(monkeypatch, nodes=2)
 
 
@@ -39,6 +40,14 @@ def test_each_entry_is_in_one_range(entries: int, each: int) -> None:
     assert all(one[1] == other[0] for one, other in pairwise(bounds))
     for number, (first, last) in enumerate(bounds):
         assert all(made.number_of(entry) == number for entry in {first, last - 1} if first < last)
+
+
+def test_a_graph_that_has_few_parts_is_counted() -> None:
+    made = Ranges.of(1 << 30)
+    assert (made.each, Ranges.of(100).each) == (1024, 1)
+    assert made.most_groups(10**9, 10**9) == 0
+    assert made.most_groups(10**9, 10**8) == 6
+    assert made.most_groups(10**12, 10**9) == 1024
 
 
 def test_groups_have_the_count_as_their_mean() -> None:

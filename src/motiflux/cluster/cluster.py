@@ -464,8 +464,8 @@ class Cluster:
         """Estimate the number of embeddings; see `motiflux.estimate`: the same result to the last bit.
 
         In a sharded graph, a sample is the exact count of a range of entries, the estimator is ``"ranges"``,
-        and all entries are counted where that is less work. For a seed the estimate is the same on any number
-        of workers and for any memory, except with a timeout.
+        and all entries are counted where that is less work: unless the rows take some ten times `memory`. For
+        a seed the estimate is the same on any number of workers, except with a timeout.
         """
         self._check(options)
         if isinstance(graph, ShardedGraph):

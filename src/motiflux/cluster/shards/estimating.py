@@ -14,7 +14,7 @@ from motiflux.api.estimating import MAX_SEED, shown_progress
 from motiflux.arguments import check_integer
 from motiflux.cluster.shards.counting import LEAST_SECONDS, ShardedSearch, job_of
 from motiflux.cluster.shards.planning import ranged
-from motiflux.cluster.shards.ranges import LEAST_RANGES, Ranges
+from motiflux.cluster.shards.ranges import Ranges
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.tasks import count_range
 from motiflux.cluster.shares import Order, Shares, arcs_of, roots
@@ -100,10 +100,11 @@ class _Estimating:
 
     def run(self) -> Estimate:
         """Draw groups until the rules are met; count all entries where that is less work."""
-        rules, most = self._rules, self._ranges.each
+        rules, graph = self._rules, self._graph
+        most = self._ranges.most_groups(graph.nbytes, graph.memory)
         first = rules.groups if rules.rel_error is None else _FIRST_GROUPS
         looks = StoppingChecks(rules.confidence, first, rules.groups)
-        while most >= LEAST_RANGES and looks.groups < most:
+        while looks.groups < most:
             if not self._draw(looks.groups):
                 return self._result(rules.confidence, complete=False)
             confidence = rules.confidence if rules.rel_error is None else looks.confidence

@@ -19,8 +19,8 @@ LEAST_ENTRIES = 1 << 12
 """Entries of a range: a smaller one has its rows read for few roots."""
 MOST_RANGES = 1 << 10
 """The most ranges of a stratum."""
-LEAST_RANGES = 8
-"""With fewer ranges of a stratum, all entries are counted."""
+PARTS = 2.0
+"""Parts of a whole count where the rows take as much as the memory; they grow with the square of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,19 @@ class Ranges:
     def of(cls, entries: int) -> Ranges:
         """Return ranges of entries."""
         return cls(entries, max(1, min(MOST_RANGES, entries // (GROUP * LEAST_ENTRIES))))
+
+    def most_groups(self, nbytes: int, memory: int) -> int:
+        """Return the number of groups that take about as long as a whole count.
+
+        The rows around the roots are read for each range, as they are for each part of a whole count.
+
+        Parameters
+        ----------
+        nbytes, memory
+            Bytes of all rows, and of a worker's memory.
+        """
+        parts = PARTS * (nbytes / memory) ** 2
+        return int(min(self.each, parts / GROUP))
 
     def bounds(self, number: int) -> tuple[int, int]:
         """Return the first entry of a range, and the one behind its last."""
