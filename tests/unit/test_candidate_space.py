@@ -14,9 +14,11 @@ from motiflux.config import private_tuning, resolve_tuning
 from motiflux.plan import make_plan
 from motiflux.plan.bind import bind
 from motiflux.plan.candidates.space import KEPT_SPACES, CandidateSpace, candidate_space, space_key
-from motiflux.plan.native_plan import native_problem
+from motiflux.plan.native_plan import _MOST_SEARCHES, native_problem
 from motiflux.types import Semantics
 from tests.backend.cases import clique
+
+PATH = "(a:0)--(b:1)--(c:2)"
 
 
 def space_of(graph: mf.Graph, pattern: str, semantics: str = "isomorphism", **tuning: str) -> CandidateSpace:
@@ -196,6 +198,40 @@ class TestMemory:
         for x, y, z in permutations(range(3)):
             assert mf.count(graph, f"(a:{x})--(b:{y})--(c:{z})--(a)") == 27
         assert len(graph.memo._pools[KEPT_SPACES]) == 1
+
+    def test_repeated_calls_share_a_search_which_goes_with_its_space(self) -> None:
+        graph = mf.Graph.from_edges(clique(9), vertex_labels=[0, 1, 2] * 3)
+        pattern = "(a:0)--(b:1)--(c:2)--(a)"
+        made: dict[int, Any] = {}
+        for backjump in ("on", "off", "on", "off"):
+            tuning = {"backjump": backjump, "tail": "off"}
+            assert mf.count(graph, pattern, tuning=tuning, device="cpu") == 27
+            (space,) = graph.memo._pools[KEPT_SPACES].values()
+            made |= {id(kept.native): kept for kept in space.searches.values()}
+        assert len(made) == 2
+        graph.forget()
+        assert mf.count(graph, pattern, tuning={"tail": "off"}, device="cpu") == 27
+        (again,) = graph.memo._pools[KEPT_SPACES].values()
+        assert again is not space
+        assert not {id(kept.native) for kept in again.searches.values()} & set(made)
+
+    def test_few_searches_are_kept_with_a_space(self) -> None:
+        graph = mf.Graph.from_edges(clique(9), vertex_labels=[0, 1, 2] * 3)
+        key = space_key(bind(mf.Pattern.parse(PATH), graph), Semantics("isomorphism"), resolve_tuning({}))
+        assert key is not None
+        for position in range(3 * _MOST_SEARCHES):
+            assert mf.count(graph, PATH, limit=position + 1, device="cpu") == min(position + 1, 27)
+        space = candidate_space(graph, key, 1)
+        assert space is not None
+        assert 1 <= len(space.searches) <= _MOST_SEARCHES
+
+    def test_searches_for_what_must_be_absent_are_not_kept(self) -> None:
+        graph = mf.Graph.from_edges(clique(9)[1:], vertex_labels=[0, 1, 2] * 3)
+        for _ in range(2):
+            assert mf.count(graph, PATH, semantics="induced", device="cpu") == len(
+                mf.match(graph, PATH, semantics="induced", device="cpu").to_numpy()
+            )
+        assert not any(space.searches for space in graph.memo._pools[KEPT_SPACES].values())
 
     def test_time_can_run_out_while_candidates_are_filtered(self) -> None:
         pairs = np.random.default_rng(1).integers(0, 50_000, (600_000, 2))

@@ -30,6 +30,8 @@ _DIRECTIONS = {Direction.OUT: 0, Direction.IN: 1, Direction.EITHER: 2}
 _KEPT_ARGUMENTS = "native arguments"
 _MOST_KEPT = 512
 _KEPT_PROBLEMS = "native problems"
+_MOST_SEARCHES = 16
+"""Searches that are kept with a candidate space."""
 _BYTES_OF_COPY = 64
 """Bytes of an index of copies, for each of them: about."""
 
@@ -77,7 +79,7 @@ class _Arguments:
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """The search of a plan with comparisons, which repeated calls share.
+    """The search of a plan, which repeated calls share.
 
     `nbytes` is about the size of the indexes of copies that it refers to.
     """
@@ -112,7 +114,8 @@ def native_problem(
     adaptive
         Whether the search may then continue in an adaptive order.
     again
-        Whether arguments of the plan are kept with the graph for further calls; with comparisons, the search.
+        Whether the search of the plan is kept for further calls: with its candidate space or, with
+        comparisons, with the graph. Of other plans, the arguments are kept.
     """
     if plan.impossible is not None:
         raise InternalError(f"expected a plan with a search, found an empty plan: {plan.impossible}")
@@ -133,6 +136,8 @@ def native_problem(
 
         call = (id(plan), intersect, simd, backjump, adaptive)
         return graph.memo.get_sized(_KEPT_PROBLEMS, call, make, graph.cache_bytes()).native
+    if again and plan.space is not None and rows is None and not _has_absent(plan):
+        return _kept_search(graph, plan, plan.space, threads, intersect, simd, backjump, adaptive)
     if again:
         given = graph.memo.get_sized(_KEPT_ARGUMENTS, id(plan), lambda: _Arguments.of(plan), _MOST_KEPT)
     else:
@@ -183,6 +188,39 @@ def native_problem(
         if made.copy_walk is not None:
             problem.set_copy_walk(*made.copy_walk)
     return problem
+
+
+def _kept_search(
+    graph: Graph,
+    plan: Plan,
+    key: SpaceKey,
+    threads: int,
+    intersect: str,
+    simd: str,
+    backjump: str,
+    adaptive: bool,
+) -> _native.NativePlan:
+    """Return the search of a plan that is kept with its candidate space, and make it at the first call."""
+    space = candidate_space(graph, key, threads)
+    call = (id(plan), intersect, simd, backjump, adaptive)
+    kept: _Problem | None = None if space is None else space.searches.get(call)
+    if kept is not None:
+        return kept.native
+    made = native_problem(
+        graph, plan, intersect=intersect, threads=threads, simd=simd, backjump=backjump, adaptive=adaptive
+    )
+    if space is not None:
+        space.searches[call] = _Problem(plan, made, 0)
+        for oldest in list(space.searches)[:-_MOST_SEARCHES]:
+            space.searches.pop(oldest, None)
+    return made
+
+
+def _has_absent(plan: Plan) -> bool:
+    """Whether arcs must not be there: a search for these may hold rows of the graph."""
+    return any(step.not_out or step.not_in for step in plan.shape.steps) or any(
+        args.apart for args in plan.args.steps
+    )
 
 
 def native_problem_of_rows(

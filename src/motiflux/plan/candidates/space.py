@@ -9,9 +9,9 @@ graph.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,8 @@ class CandidateSpace:
         union of their candidates.
     empty
         Whether a query vertex has no candidate.
+    searches
+        Native searches of plans over this space, for repeated calls: they are dropped with it.
     """
 
     native: _native.Space
@@ -64,6 +66,7 @@ class CandidateSpace:
     arcs: tuple[int, ...]
     classes: tuple[int, ...]
     empty: bool
+    searches: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @property
     def nbytes(self) -> int:
@@ -104,7 +107,9 @@ def candidate_space(
         log.MEMORY.debug("a candidate space: %d bytes, %d allowed", space.nbytes, max_space_bytes(graph))
         return space
 
-    found = graph.memo.get_sized(KEPT_SPACES, key, build, max_space_bytes(graph))
+    found = graph.memo.recent(KEPT_SPACES, key)
+    if found is None:
+        found = graph.memo.get_sized(KEPT_SPACES, key, build, max_space_bytes(graph))
     return None if isinstance(found, _TooLarge) else found
 
 
