@@ -15,7 +15,8 @@ import motiflux as mf
 from motiflux.cluster import jobs
 from motiflux.cluster import rows as cluster_rows
 from motiflux.cluster.shards import search, sharded
-from tests.inline_ray import InlineRay, replace_ray
+from motiflux.cluster.shards.images import RangeImages
+from tests.inline_ray import InlineRay, WorkerCrashedError, replace_ray
 from tests.unit.test_sharded_graphs import COLUMNS, write_files
 
 PATTERNS = [
@@ -152,6 +153,40 @@ def test_counts_at_vertices_are_those_of_a_graph_read_from_the_same_files(
         assert (late.counts <= one.counts).all()
 
 
+def test_what_a_lost_task_added_is_not_added_again(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add, calls = RangeImages.add, 0
+
+    def add_and_fail_once(self: RangeImages, *given: Any) -> int:
+        nonlocal calls
+        calls += 1
+        found = add(self, *given)
+        if calls == 3:
+            raise WorkerCrashedError("a server of rows starts again")
+        return found
+
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 4)
+        monkeypatch.setattr(RangeImages, "add", add_and_fail_once)
+        found = cluster.count_per_vertex(made, PATTERNS[1], by="a")
+        expected = mf.count_per_vertex(graph, PATTERNS[1], by="a")
+        assert calls > 3, "a task fails on the way"
+        assert np.array_equal(found.counts, expected.counts[expected.graph.vertex_index(found.ids)])
+
+
+@pytest.mark.parametrize("option", ["having", "gpu_memory", "some"])
+@pytest.mark.parametrize("name", ["count", "match", "count_per_vertex", "estimate", "census"])
+def test_options_that_are_not_known_are_refused(
+    ray: InlineRay, tmp_path: Path, name: str, option: str
+) -> None:
+    with mf.Cluster() as cluster:
+        made, _ = made_in(cluster, tmp_path, 5)
+        given = (made,) if name == "census" else (made, PATTERNS[0])
+        with pytest.raises(mf.ArgumentError, match=option):
+            getattr(cluster, name)(*given, **{option: "count(b) > 1"})
+
+
 @pytest.mark.turns(4)
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_census_is_that_of_a_graph_read_from_the_same_files(
@@ -181,6 +216,9 @@ def test_calls_that_a_sharded_graph_does_not_have_are_refused_by_name(ray: Inlin
             ("pattern", lambda: cluster.match(made, PATTERNS[:2], output=tmp_path / "two")),
             ("pattern", lambda: cluster.match(made, "(a)-[*1..2]-(b)")),
             ("job", lambda: cluster.match(made, PATTERNS[0], job="mine")),
+            ("distinct", lambda: cluster.match(made, PATTERNS[0], distinct=["a"])),  # type: ignore[call-arg]
+            ("copies", lambda: cluster.match(made, PATTERNS[0], copies=True)),  # type: ignore[call-arg]
+            ("copies", lambda: cluster.count(made, PATTERNS[0], copies=True)),
             (
                 "symmetry",
                 lambda: cluster.match(made, "(a)--(b)", semantics="homomorphism", symmetry="subgraphs"),

@@ -32,6 +32,7 @@ from motiflux.cluster.options import (
     MatchOptions,
     SampleOptions,
     VertexOptions,
+    check_known,
 )
 from motiflux.cluster.records import TaskLog, TaskRecord
 from motiflux.cluster.row_tasks import WholeRows
@@ -229,7 +230,7 @@ class Cluster:
         Returns
         -------
         ShardedGraph
-            For `count`, `match` and `count_per_vertex`. Other calls refuse it.
+            For `count`, `match`, `count_per_vertex`, `estimate` and `census`. Other calls refuse it.
 
         Raises
         ------
@@ -312,6 +313,7 @@ class Cluster:
         self, graph: ShardedGraph, pattern: QueryLike | Sequence[QueryLike], options: CountOptions
     ) -> Count | list[Count]:
         """Count in a sharded graph."""
+        check_known(options, CountOptions.__optional_keys__)
         for name in ("distinct", "having"):
             if options.get(name) is not None:
                 raise ArgumentError(name, "None for a sharded graph", options.get(name))
@@ -396,6 +398,8 @@ class Cluster:
             raise ArgumentError("job", "a name, beside output=", job)
         if asks_for_rows(pattern):
             raise ArgumentError("pattern", "no DISTINCT: distinct rows are listed by motiflux.match", pattern)
+        if isinstance(graph, ShardedGraph):
+            check_known(options, MatchOptions.__optional_keys__)
         queries, several = as_queries(pattern)
         if any(isinstance(query, Query) for query in queries):
             raise ArgumentError("pattern", "patterns; rows of others are listed by motiflux.match", pattern)
@@ -469,6 +473,7 @@ class Cluster:
         """
         self._check(options)
         if isinstance(graph, ShardedGraph):
+            check_known(options, EstimateOptions.__optional_keys__)
             queries, several = as_queries(pattern)
             patterns = patterns_of(pattern, queries)
             with self._here(pattern):
@@ -498,6 +503,7 @@ class Cluster:
         """
         self._check(options)
         if isinstance(graph, ShardedGraph):
+            check_known(options, VertexOptions.__optional_keys__)
             counter = ShardedImageCounter(self._workers, graph)
             with self._here(pattern), doing_elsewhere(_Counting(counter)):
                 return count_per_vertex(vertices_of(graph), pattern, **options)
@@ -521,6 +527,7 @@ class Cluster:
         directions there.
         """
         if isinstance(graph, ShardedGraph):
+            check_known(options, CensusOptions.__optional_keys__)
             given: dict[str, Any] = dict(options)
             report = progress_callback(given.get("progress", False), "counting")
             with self._here("census"), report as callback:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 from motiflux.api.estimating import EstimateShown
 from motiflux.api.per_vertex import By
+from motiflux.errors import ArgumentError
 from motiflux.pattern.asked import Distinct, Having
 from motiflux.request.policy import SamplingPolicy
 from motiflux.request.progress import Progress
@@ -78,3 +79,12 @@ class CensusOptions(TypedDict, total=False):
     directed: bool | None
     connected: bool
     timeout: float | None
+    progress: Progress
+    threads: int | None
+
+
+def check_known(options: Mapping[str, Any], known: frozenset[str]) -> None:
+    """Refuse options that a call has not, as Python does where a function takes them by name."""
+    for name, value in options.items():
+        if name not in known:
+            raise ArgumentError(name, f"one of {', '.join(sorted(known))} for a sharded graph", value)

@@ -86,7 +86,11 @@ def images_of_range(job: ShardJob, share: Share, bounds: Bounds) -> Done:
             job, found.ranged, bounds.threads, of_graph=8 * number, of_part=16 * number + BYTES_OF_VERTEX
         )
         images = _keep(job, RangeImages(search, found, job.served.layout.num_vertices))
-    _, left = search_share(images.search, share, bounds, images.add)
+    try:
+        _, left = search_share(images.search, share, bounds, images.add)
+    except BaseException:
+        images.take()  # else the sums of this task would be in those of the next one of this process
+        raise
     return watch.done(images.take(), left)
 
 
