@@ -219,3 +219,35 @@ def test_what_calls_lose_on_an_engine_adds_up_until_it_changes(monkeypatch: pyte
     choosing.use(on_gpu=True)
     choosing.choose(9, row_cost=0.0, typical_row=lambda: 1.0, arcs=24, lists=False)
     assert seen == [0.0, pytest.approx(5.0, abs=1.0), pytest.approx(12.0, abs=2.0), 0.0]
+
+
+def choosing(calls: list[tuple[int, float, float]]) -> list[bool]:
+    """Return which calls go to the GPU, given their updates and their seconds on the CPU and on the GPU."""
+    found, chooses = [], auto.AutoMatching(PresentGpu(), None, resolve_tuning(None), threads=16)
+    chooses._gpu.open()
+    for updates, host, gpu in calls:
+        on_gpu = chooses._on_gpu or not chooses.leaves_to_cpu(updates)
+        if on_gpu:
+            given = {"row_cost": 1.0, "typical_row": lambda: 10.0, "arcs": 400_000, "lists": False}
+            on_gpu = chooses.choose(updates, **given).on_gpu
+            chooses.use(on_gpu=on_gpu)
+        chooses.note(updates, gpu if on_gpu else host)
+        found.append(on_gpu)
+    return found
+
+
+def test_calls_of_few_updates_that_take_long_go_to_the_gpu() -> None:
+    assert choosing([(256, 0.02, 0.004)] * 4) == [False, False, True, True]
+
+
+def test_calls_of_few_updates_that_take_no_time_stay_on_the_cpu() -> None:
+    assert not any(choosing([(256, 1e-4, 1e-5)] * 100))
+    assert not any(choosing([*[(1000, 0.08, 0.01)] * 2, *[(2, 1e-4, 1e-3)] * 5]))
+
+
+def test_calls_of_few_updates_leave_a_gpu_that_takes_longer_than_expected() -> None:
+    assert choosing([(256, 0.02, 0.7)] * 9) == [False, False, True, True, *[False] * 5]
+
+
+def test_one_call_of_few_updates_that_takes_long_says_nothing() -> None:
+    assert not any(choosing([(1, 0.006, 1.0), *[(2000, 0.001, 1.0)] * 9]))

@@ -29,6 +29,16 @@ def test_small_calls_stay_on_the_cpu_until_the_gpu_has_the_rows(updates: int) ->
     assert choice.why == "the call has fewer than 16,384 updates"
 
 
+def test_small_calls_that_take_long_go_to_the_gpu() -> None:
+    heavy = replace(LARGE, updates=2000, work=500e-6, entries=400_000, seen=True)
+    assert decide(heavy).on_gpu
+    assert not decide(replace(heavy, seen=False)).on_gpu
+    assert not decide(replace(heavy, opened=False)).on_gpu  # this call alone does not pay for that
+    assert decide(replace(heavy, opened=False, lost=1.0)).on_gpu
+    light = decide(replace(heavy, updates=20, lost=1e9))
+    assert light.why == "the call has fewer than 16,384 updates"
+
+
 def test_searches_that_take_no_time_stay_on_the_cpu() -> None:
     assert not decide(replace(LARGE, work=0.1e-6)).on_gpu
 

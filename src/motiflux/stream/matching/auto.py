@@ -9,10 +9,21 @@ from typing import Protocol
 from motiflux import log
 from motiflux.dispatch.choose import GPU
 from motiflux.request.engine import Ran
-from motiflux.stream.matching.break_even import H200, LEAST_UPDATES, Choice, Facts, decide, expected, work_of
+from motiflux.stream.matching.break_even import (
+    H200,
+    LEAST_SECONDS,
+    LEAST_UPDATES,
+    Choice,
+    Facts,
+    decide,
+    expected,
+    work_of,
+)
 from motiflux.stream.matching.engine import HOST, UpdateEngine, open_engine
 
 _ALWAYS = "expected"
+_STRIKES = 2
+"""So many calls of few updates in a row that take longer on the GPU end its use for such calls."""
 
 
 class Gpu(Protocol):
@@ -57,6 +68,9 @@ class AutoMatching:
         self._lost = 0.0
         self._facts: Facts | None = None
         self._on_gpu = False
+        self._seen = self._barred = self._came_with_few = False
+        self._strikes = 0
+        self._first_long: float | None = None
         self.why = ""
         """The reason for the last choice, in words."""
         self.small = Ran(HOST, HOST, f"the call has fewer than {self.least:,} updates")
@@ -69,9 +83,15 @@ class AutoMatching:
         """Updates of a call from which on it may be brought to the GPU."""
         return LEAST_UPDATES if self._least is None else self._least
 
+    def leaves_to_cpu(self, updates: int) -> bool:
+        """Whether the CPU matches a call of so many updates, unless the GPU matched the call before."""
+        return updates < self.least and not self._seen
+
     def forget_work(self) -> None:
         """Forget how long searches take: there are other patterns."""
         self._work = self._planned = None
+        self._seen = self._barred = False
+        self._first_long = None
 
     def choose(
         self, updates: int, *, row_cost: float, typical_row: Callable[[], float], arcs: int, lists: bool
@@ -102,8 +122,12 @@ class AutoMatching:
             self._gpu.is_open(),
             self._lost,
             self._least,
+            self._seen,
         )
         self._facts, choice = facts, decide(facts, H200)
+        if self._barred and choice.on_gpu and updates < LEAST_UPDATES:
+            why = "the GPU took longer for calls of few updates"
+            choice = Choice(False, choice.host, choice.gpu, why)
         self.why = choice.why
         return choice
 
@@ -123,7 +147,9 @@ class AutoMatching:
     def use(self, *, on_gpu: bool) -> None:
         """Take note of the engine that matches from now on."""
         if on_gpu != self._on_gpu:
-            self._on_gpu, self._lost = on_gpu, 0.0
+            self._on_gpu, self._lost, self._strikes = on_gpu, 0.0, 0
+            few = self._facts is not None and self._facts.updates < LEAST_UPDATES
+            self._came_with_few = few and self._least is None
 
     def give_up(self, error: Exception) -> None:
         """Leave all further calls to the CPU."""
@@ -132,16 +158,44 @@ class AutoMatching:
         self.close()
 
     def note(self, updates: int, seconds: float) -> None:
-        """Take note of the time of a call, if there was a choice."""
+        """Take note of the time of a call."""
         facts, self._facts = self._facts, None
+        is_long = self._is_long(facts, seconds)
+        if not self._on_gpu and (updates >= self.least or is_long):
+            self._learn(work_of(updates, seconds, self._threads, H200), few=updates < self.least)
         if facts is None:
             return
-        if not self._on_gpu and updates >= self.least:
-            self._work = work_of(updates, seconds, self._threads, H200)
-            facts = replace(facts, work=self._work)
-        if self._on_gpu or updates >= self.least:
+        if not self._on_gpu:
+            facts = replace(facts, work=self._work or 0.0)
+        if self._on_gpu and self._came_with_few:
+            self._compare(facts, seconds)
+        if self._on_gpu or updates >= self.least or is_long:
             other = expected(facts, H200)[0 if self._on_gpu else 1]
             self._lost = max(0.0, self._lost + seconds - other)
+
+    def _learn(self, work: float, *, few: bool) -> None:
+        """Take the work of an update as a call tells it; the first of few may be long for other reasons."""
+        if not few or self._seen:
+            self._work = work
+        elif self._first_long is None:
+            self._first_long = work
+        else:
+            self._seen, self._work = True, min(work, self._first_long)
+
+    def _is_long(self, facts: Facts | None, seconds: float) -> bool:
+        """Whether a call that the CPU matched took long, or was expected to."""
+        if self._on_gpu or self._barred or self._least is not None:
+            return False
+        host = expected(facts, H200)[0] if facts is not None and self._seen else 0.0
+        return max(seconds, host) >= LEAST_SECONDS
+
+    def _compare(self, facts: Facts, seconds: float) -> None:
+        """Leave calls of few updates to the CPU if the GPU took longer, whatever is expected."""
+        if facts.updates >= LEAST_UPDATES:
+            return
+        self._strikes = self._strikes + 1 if seconds > expected(facts, H200)[0] else 0
+        if self._strikes >= _STRIKES:
+            self._barred, self._seen = True, False
 
     def close(self) -> None:
         """Free the memory on the GPU."""

@@ -14,6 +14,11 @@ Calls of 4,096 updates take about as long on both; at a hub, where the CPU count
 the GPU was up to 35 times slower.
 """
 
+LEAST_SECONDS = 5e-3
+"""A call of fewer updates that takes so long on the CPU tells how long searches take."""
+_MARGIN = 2.5
+"""Calls of fewer updates go to a GPU if they are expected to take 1 / _MARGIN of the time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Costs:
@@ -74,6 +79,8 @@ class Facts:
         Seconds that the calls since the last change took longer than they would have on the other engine.
     least
         The least number of updates for the GPU, whatever is expected (`tuning`); None: by expectation.
+    seen
+        Whether calls of fewer than `LEAST_UPDATES` updates took long on the CPU.
     """
 
     updates: int
@@ -85,6 +92,7 @@ class Facts:
     opened: bool = False
     lost: float = 0.0
     least: int | None = None
+    seen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +125,8 @@ def decide(facts: Facts, costs: Costs = H200) -> Choice:
     if facts.least is not None:
         kind = "at least" if facts.updates >= facts.least else "fewer than"
         return Choice(facts.updates >= facts.least, host, gpu, f"the call has {kind} {facts.least} updates")
-    if not facts.current and facts.updates < LEAST_UPDATES:
+    is_heavy = facts.seen and _MARGIN * gpu <= host
+    if not facts.current and facts.updates < LEAST_UPDATES and not is_heavy:
         return Choice(False, host, gpu, f"the call has fewer than {LEAST_UPDATES:,} updates")
     here, there = (f"about {seconds_text(seconds)}" for seconds in (host, gpu))
     load = costs.entry * facts.entries

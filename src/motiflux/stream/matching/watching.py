@@ -73,7 +73,7 @@ class Watching(Conditioned):
         auto = self._auto
         if auto is None:
             return
-        if auto.failed is not None or (self._engine is None and updates < auto.least):
+        if auto.failed is not None or (self._engine is None and auto.leaves_to_cpu(updates)):
             self._use(None)
             self._ran = auto.failed or auto.small
             return
