@@ -63,6 +63,13 @@ def paths(least: int, most: int, **options: object) -> str:
 WIRES = "(SELECT * FROM e WHERE k = 1)"
 LABELS = ("A.l = 1", "B.l = 2")
 DISTINCT_4 = "e0.s <> e1.s AND e0.s <> e1.t AND e0.t <> e1.s AND e0.t <> e1.t"
+OPTIONAL_PATHS = (
+    "WITH w AS (SELECT s f, -1 m, t l FROM e WHERE k = 1 UNION ALL SELECT x.s, x.t, y.t FROM e x JOIN e y"
+    " ON y.s = x.t WHERE x.k = 1 AND y.k = 1 AND y.t <> x.s)"
+    " SELECT count(*) n FROM e e0 JOIN v A ON A.i = e0.s AND A.l = 1 JOIN v B ON B.i = e0.t AND B.l = 2"
+)
+"""Edges between two labels, and paths of one or two edges from them, w, which are to be joined."""
+
 
 QUERIES = (
     Query("rings of 3 and 4", "(a)-[*3..4]->(a)", rings(3, 4)),
@@ -142,6 +149,29 @@ QUERIES = (
         "SELECT count(*) n FROM e e0 JOIN v A ON A.i = e0.s AND A.l = 1 JOIN v B ON B.i = e0.t AND B.l = 2"
         " LEFT JOIN e o ON o.s = e0.s AND o.k = 1 AND o.t <> e0.t"
         " LEFT JOIN e q ON q.s = e0.t AND q.k = 1 AND q.t <> e0.s AND (o.t IS NULL OR q.t <> o.t)",
+    ),
+    Query(
+        "OPTIONAL paths",
+        "(a:1)-->(b:2) OPTIONAL (b)-[:1*1..2]->(c)",
+        f"{OPTIONAL_PATHS} LEFT JOIN w ON w.f = e0.t AND w.m <> e0.s AND w.l <> e0.s",
+    ),
+    Query(
+        "OPTIONAL paths to a label",
+        "(a:1)-->(b:2) OPTIONAL (b)-[:1*1..2]->(c:3)",
+        f"{OPTIONAL_PATHS} LEFT JOIN (SELECT w.* FROM w JOIN v C ON C.i = w.l AND C.l = 3) o"
+        " ON o.f = e0.t AND o.m <> e0.s AND o.l <> e0.s",
+    ),
+    Query(
+        "NOT within OR at a wedge",
+        "(a)-->(b)-->(c) WHERE a.x = 1 OR NOT (c)-->(a)",
+        "SELECT count(*) n FROM e e0 JOIN v A ON A.i = e0.s JOIN e e1 ON e1.s = e0.t AND e1.t <> e0.s"
+        " WHERE A.x = 1 OR NOT EXISTS (SELECT 1 FROM e n WHERE n.s = e1.t AND n.t = e0.s)",
+    ),
+    Query(
+        "two edges apart in order of time",
+        "(a:1)-[x:1]->(b:2), (c:1)-[y:1]->(d:2) WHERE x.w < y.w",
+        "WITH p AS (SELECT e.* FROM e, v A, v B WHERE A.i = e.s AND B.i = e.t AND A.l = 1 AND B.l = 2"
+        f" AND e.k = 1) SELECT count(*) n FROM p e0, p e1 WHERE {DISTINCT_4} AND e0.w < e1.w",
     ),
     Query(
         "two edges apart",

@@ -12,7 +12,7 @@ from motiflux.conditions import Condition
 from motiflux.errors import PatternError
 from motiflux.pattern.elements import LabelChoice, QueryEdge, QueryVertex, label_set
 from motiflux.pattern.where import normal_form
-from motiflux.types import MAX_PATTERN_EDGES, Label
+from motiflux.types import MAX_PATTERN_EDGES, Label, VertexId
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,13 @@ class AnyVertex:
         The labels it may have; None is a wildcard.
     where
         A condition on its attributes (`motiflux.conditions`).
+    ids
+        The ids it may have; None: any. As `NegatedEdge.besides`, they are for monitors alone.
     """
 
     labels: frozenset[Label] | None = None
     where: Condition | None = None
+    ids: frozenset[VertexId] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", label_set(self.labels))
@@ -254,7 +257,9 @@ def _key(one: NegatedEdge) -> tuple[Any, ...]:
 
 
 def _end_key(end: End) -> tuple[Any, ...]:
-    return (1, _labels_key(end.labels), repr(end.where)) if isinstance(end, AnyVertex) else (0, end)
+    if not isinstance(end, AnyVertex):
+        return 0, end
+    return 1, _labels_key(end.labels), repr(end.where), _labels_key(end.ids)
 
 
 def _labels_key(labels: frozenset[Label] | None) -> list[tuple[bool, Any]]:

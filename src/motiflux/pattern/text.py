@@ -76,7 +76,8 @@ def negated_texts(pattern: QueryGraph) -> list[str]:
 def negated_edge_text(one: NegatedEdge, pattern: QueryGraph) -> str:
     """Return the edge that a negated edge forbids as text.
 
-    The grammar has no text for vertices that may be there all the same: ``EXCEPT`` is for readers alone.
+    The grammar has no text for vertices that may be there all the same, nor for ids of any vertex: ``EXCEPT``
+    and ``ID`` are for readers alone.
     """
     besides = [quoted(pattern.vertices[at].name) for at in sorted(one.besides)]
     ends = [
@@ -90,6 +91,8 @@ def negated_edge_text(one: NegatedEdge, pattern: QueryGraph) -> str:
 
 def _any_vertex(end: AnyVertex, besides: Sequence[str]) -> str:
     inside = _labels(end.labels)
+    if end.ids is not None:
+        inside += f"{' ' if inside else ''}ID {_among(end.ids)}"
     if besides:
         inside += f"{' ' if inside else ''}EXCEPT {', '.join(besides)}"
     if end.where is not None:

@@ -11,7 +11,7 @@ from motiflux.errors import PatternError
 from motiflux.graph import AdjacencyKey, Direction, Graph, LabelTable, VertexFilter
 from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, QueryEdge, QueryVertex
 from motiflux.plan.comparisons.bound import BoundComparisons, bind_comparisons
-from motiflux.types import Label
+from motiflux.types import Label, VertexId
 
 Codes = tuple[int, ...] | None
 """Label codes, ascending; None allows all labels."""
@@ -44,11 +44,14 @@ class BareVertex:
     ----------
     besides
         Query vertices whose images may be among them.
+    ids
+        The ids of the neighbours, on graphs that change; None: any.
     """
 
     vertex: int
     arcs: AdjacencyKey
     besides: frozenset[int] = frozenset()
+    ids: frozenset[VertexId] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +317,7 @@ def bind_negated(pattern: Pattern, graph: Graph) -> BoundNegations:
         return found is None or bool(found), None if found is None or len(found) == len(table) else found
 
     for one in pattern.negated:
-        if one.besides:
+        if one.besides or any(isinstance(end, AnyVertex) and end.ids for end in (one.source, one.target)):
             raise PatternError("expected a monitor for negated edges to any vertex but some, found a search")
         if one.where is not None:
             graph.edge_attributes.check(one.where)

@@ -46,6 +46,8 @@ def _end_facts(end: int | AnyVertex, edge: NegatedEdge) -> int | list[Any]:
     if not isinstance(end, AnyVertex):
         return end
     where = _where_facts(end)
+    if end.ids is not None:
+        return [_listed(end.labels), sorted(edge.besides), *(where or [None]), _listed(end.ids)]
     return [_listed(end.labels), *([sorted(edge.besides)] if edge.besides or where else []), *where]
 
 
@@ -54,7 +56,10 @@ def _where_facts(vertex: QueryVertex | AnyVertex) -> list[Any]:
 
 
 def _end(facts: int | list[Any]) -> int | AnyVertex:
-    return facts if isinstance(facts, int) else AnyVertex(_set(facts[0]), *map(condition_of, facts[2:]))
+    if isinstance(facts, int):
+        return facts
+    labels, _, where, ids = (*facts, *[None] * (4 - len(facts)))
+    return AnyVertex(_set(labels), None if where is None else condition_of(where), _set(ids))
 
 
 def _negated(facts: Sequence[Any]) -> NegatedEdge:

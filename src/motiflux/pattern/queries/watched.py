@@ -238,10 +238,7 @@ def _missing(absent: Absent | AbsentPath, shape: Shape, query: Query, semantics:
     ends: list[int | AnyVertex] = []
     for end in (edge.source, edge.target):
         vertex, place = absent.edge.vertices[end], absent.ends[end]
-        if place is None and vertex.ids is not None:
-            expected = "no ids of the vertex that OPTIONAL leads to, on streams"
-            raise ArgumentError("patterns", expected, str(query))
-        ends.append(AnyVertex(vertex.labels, vertex.where) if place is None else place)
+        ends.append(AnyVertex(vertex.labels, vertex.where, vertex.ids) if place is None else place)
     besides: set[int] = set()
     for new in ends:
         if isinstance(new, AnyVertex) and semantics is not Semantics.HOMOMORPHISM:

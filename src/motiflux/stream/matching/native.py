@@ -51,6 +51,12 @@ class _Allowed(NamedTuple):
 _ANY = _Allowed(None, None)
 
 
+def _ends_of(one: BareVertex) -> _Allowed:
+    """Return the vertices that a negated edge must not lead to, labels aside."""
+    where = one.arcs.target_where
+    return _Allowed(one.ids, None if where is None else where.condition)
+
+
 def bind_growing(
     pattern: Pattern,
     *,
@@ -154,7 +160,7 @@ def _bare(
         None,
         None if other.where is None else VertexFilter(other.where),
     )
-    return BareVertex(vertex, arcs, one.besides)
+    return BareVertex(vertex, arcs, one.besides, other.ids)
 
 
 def check_on_streams(vertex: QueryVertex | AnyVertex, text: str) -> None:
@@ -303,8 +309,7 @@ class PlanWriter:
             for vertex in self.pattern.vertices
         ]
         for one in self.bound.bare:
-            if one.arcs.target_where is not None:
-                self._list(_Allowed(None, one.arcs.target_where.condition), vertex_of, satisfying)
+            self._list(_ends_of(one), vertex_of, satisfying)
         if not self.bound.is_connected:
             self._first_of_part = [
                 self._list(_Allowed(vertex.ids, vertex.where, True, labels), vertex_of, satisfying)
@@ -348,8 +353,8 @@ class PlanWriter:
 
     def list_of_ends(self, one: BareVertex) -> int:
         """Return the list of the vertices that a negated edge must not lead to; -1 for any vertex."""
-        where = one.arcs.target_where
-        return _NONE if where is None else self._numbers[_Allowed(None, where.condition)]
+        ends = _ends_of(one)
+        return _NONE if ends == _ANY else self._numbers[ends]
 
     def write(self, plan: DeltaPlan, canonical: Sequence[Transversal] = ()) -> tuple[Any, ...]:
         """Return one plan.
