@@ -13,6 +13,8 @@ TEXTS = [
     "WALK (a)-[p*3]->(b)",
     "(a)-->(b)-->(c) WHERE a.x = 1 OR c.x = 2",
     "(a)-->(b) OPTIONAL (b)-->(c)",
+    "(a)-->(b) OPTIONAL (b)-[*2..3]->(c) WHERE c.x = 1",
+    "(a)-->(b) WHERE a.x = 1 OR NOT (b)-->(a)",
     "(a)-->(b), (c)-->(d)",
 ]
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux import _native
 from motiflux.api.queries import absent_paths
 
 LINE = mf.Graph.from_edges(
@@ -142,6 +143,25 @@ def test_a_monitor_takes_paths_to_any_vertex() -> None:
             mf.ArgumentError, match="OPTIONAL edges, or paths of one edge or more to any vertex"
         ):
             mf.Monitor(graph, f"(a)-->(b) OPTIONAL {one}")
+
+
+def test_native_paths_are_checked() -> None:
+    """Columns, rows and vertices that are not there are errors, not reads."""
+    block = np.array([[0, 1]], np.uint32)
+    rows = (np.array([0, 1, 1], np.uint64), np.array([1], np.uint32))
+    steps = [(rows, None, [])]
+    assert _native.mark_extended(block, 0, None, [1], False, steps, 1).tolist() == [1]
+    assert _native.mark_extended(block, 0, None, [1], True, steps, 1).tolist() == [0]
+    for start, end, before in ((2, None, [0]), (0, 2, [0]), (0, None, [2])):
+        with pytest.raises(ValueError, match="no such column"):
+            _native.mark_extended(block, start, end, before, True, steps, 1)
+    for wrong in ([], [(rows, np.zeros(3, np.uint8), [])], [(rows, None, [(True, 1, rows)])]):
+        with pytest.raises(ValueError, match=r"expected|a path has an edge|no such vertex"):
+            _native.mark_extended(block, 0, None, [0], True, wrong, 1)
+    with pytest.raises(IndexError, match="a vertex that is not there"):
+        _native.mark_extended(block + 7, 0, None, [0], True, steps, 1)
+    with pytest.raises(ValueError, match="offsets do not end at the last path"):
+        _native.mark_listed(block, 0, None, [0], True, rows[0], np.zeros((2, 1), np.uint32), 1)
 
 
 PAIRS = "SELECT s a, t b FROM e"
