@@ -77,7 +77,7 @@ class RowChoices {
       const LiveWork live([this] { exiting_.store(true, std::memory_order_relaxed); });
       const nb::gil_scoped_release release;
       try {
-        fill(most, of_row, places);
+        most_ == 1 ? fill_first(most, of_row, places) : fill(most, of_row, places);
       } catch (const copies::Stopped&) {
         row_ = rows_.shape(0);  // a decision that was ended is not taken up again
         stopped_ = true;
@@ -113,15 +113,38 @@ class RowChoices {
     }
   }
 
+  // The same for the first choice of each row.
+  void fill_first(std::uint64_t most, std::vector<std::int64_t>& of_row, std::vector<std::uint64_t>& places) {
+    while (of_row.size() < most && row_ < rows_.shape(0)) {
+      if (row_ % kLook == 0 && !keep_going()) throw copies::Stopped{};
+      const std::size_t row = row_;
+      const std::span<const copies::Place> first =
+          enter() ? ranges_.first_choice(given_.levels() - 1) : std::span<const copies::Place>{};
+      ++row_;
+      if (first.empty()) continue;
+      of_row.push_back(static_cast<std::int64_t>(row));
+      places.insert(places.end(), first.begin(), first.end());
+      if (of_row.size() % kLook == 0 && looked_ - started_ > kHandOut) return;
+    }
+  }
+
+  // Matches the vertices of the row `row_`, but those before the first that differs from the row matched
+  // last; false if no choice is left.
+  bool enter() {
+    const std::uint32_t* values = rows_.data() + row_ * rows_.shape(1);
+    int level = 0;
+    while (level < entered_ && values[level] == last_[level]) ++level;
+    last_ = values;
+    while (level < given_.levels() && ranges_.enter(level, values)) ++level;
+    entered_ = level;
+    return level == given_.levels();
+  }
+
   // Begins the list of the next row that has choices; false if there is none.
   bool begin() {
     for (; row_ < rows_.shape(0); ++row_) {
       if (row_ % kLook == 0 && !keep_going()) throw copies::Stopped{};
-      const std::uint32_t* values = rows_.data() + row_ * rows_.shape(1);
-      bool possible = true;
-      for (int level = 0; level < given_.levels() && possible; ++level)
-        possible = ranges_.enter(level, values);
-      if (!possible) continue;
+      if (!enter()) continue;
       list_.emplace(ranges_.list(given_.levels() - 1));
       found_ = 0;
       return true;
@@ -150,7 +173,9 @@ class RowChoices {
   copies::Ranges ranges_;
   std::optional<copies::ChoiceList> list_;  // of the row `row_`
   std::size_t row_ = 0;
-  std::uint64_t found_ = 0;  // of that row
+  std::uint64_t found_ = 0;              // of that row
+  const std::uint32_t* last_ = nullptr;  // the row matched last
+  int entered_ = 0;                      // its levels that have copies left
   Clock::time_point started_, looked_;
   std::optional<double> timeout_;
   std::atomic<bool> exiting_{false};

@@ -16,7 +16,8 @@ from motiflux.api.queries.checks import check_apart, check_symmetry_of
 from motiflux.api.queries.induced import without_induced
 from motiflux.errors import ArgumentError, PatternError
 from motiflux.graph import Graph
-from motiflux.pattern import Query
+from motiflux.pattern import Query, QueryVertex
+from motiflux.pattern.queries.gluing import both_vertices
 from motiflux.pattern.queries.shapes import AbsentPath, Case, PartsTogether, Shape, absent_of_negated
 from motiflux.pattern.queries.symmetry import distinct_shapes, images_of
 from motiflux.request.deadline import Deadline, OutOfTimeError
@@ -136,6 +137,8 @@ class CaseSearch:
             source = self._searches[0].begin(limit=None if filters else limit)
         else:
             source = self._beside()
+            if listing.request.semantics is not Semantics.HOMOMORPHISM:
+                source = ChangedRows(source, partial(_different, self._rivals()))
         if self._case.joint is not None:
             source = self._chosen(source, self._case.joint)
         return ChangedRows(source, partial(of_case, number, width, filters))
@@ -156,6 +159,18 @@ class CaseSearch:
             columns += [joint.num_vertices + edges[number, at] for at in range(part.pattern.num_edges)]
         chosen = ChoiceRows(whole, choices, None, self._deadline.left)
         return ChangedRows(chosen, lambda rows: rows[:, columns])
+
+    def _rivals(self) -> list[tuple[int, int]]:
+        """Return the columns of rows of all parts beside each other that two parts must not share."""
+        found: list[tuple[int, int]] = []
+        before: list[tuple[int, QueryVertex]] = []
+        first = 0
+        for part, width in zip(self._case.parts, self.columns.widths, strict=True):
+            own = [(first + at, vertex) for at, vertex in enumerate(part.pattern.vertices)]
+            found += [(x, y) for x, one in before for y, other in own if both_vertices(one, other)]
+            before += own
+            first += len(own) if self._case.joint is not None else width
+        return found
 
     def _beside(self) -> RowSource:
         """Return the rows of the parts beside each other: those of all but the largest are held."""
@@ -203,8 +218,6 @@ def filters_of(
     """
     case = columns.case
     filters: list[Filter] = []
-    if len(case.parts) > 1 and request.semantics is not Semantics.HOMOMORPHISM:
-        filters.append(lambda block: block[_different(columns.vertices(block))])
     for pattern in case.without or ():
         others = Witnesses(graph, pattern, request.threads)
         negated = [one for one in pattern.negated if one not in case.pattern.negated]
@@ -240,10 +253,12 @@ def _is_not_case(
     return found
 
 
-def _different(vertices: VertexArray) -> NDArray[np.bool_]:
-    """Return where no two vertices of a row are equal."""
-    ordered = np.sort(vertices, axis=1)
-    return np.asarray((ordered[:, 1:] != ordered[:, :-1]).all(axis=1))
+def _different(rivals: Sequence[tuple[int, int]], rows: VertexArray) -> VertexArray:
+    """Return the rows that have no vertex in two of the columns."""
+    fits = np.ones(len(rows), dtype=bool)
+    for first, second in rivals:
+        fits &= rows[:, first] != rows[:, second]
+    return rows[fits]
 
 
 def _is_least(images: Sequence[tuple[int, ...]], vertices: VertexArray) -> NDArray[np.bool_]:
