@@ -58,8 +58,9 @@ def _where_facts(vertex: QueryVertex | AnyVertex) -> list[Any]:
 def _end(facts: int | list[Any]) -> int | AnyVertex:
     if isinstance(facts, int):
         return facts
-    labels, _, where, ids = (*facts, *[None] * (4 - len(facts)))
-    return AnyVertex(_set(labels), None if where is None else condition_of(where), _set(ids))
+    where = facts[2] if len(facts) > 2 else None
+    ids = facts[3] if len(facts) > 3 else None
+    return AnyVertex(_set(facts[0]), None if where is None else condition_of(where), _set(ids))
 
 
 def _negated(facts: Sequence[Any]) -> NegatedEdge:

@@ -175,9 +175,8 @@ class _Resolver:
         source, target = ends
         if source is not None and target is not None:
             labels = edge.details.labels
-            self._allowed.append(
-                QueryEdge(source.position, target.position, labels and labels.choice, edge.directed)
-            )
+            choice = None if labels is None else labels.choice
+            self._allowed.append(QueryEdge(source.position, target.position, choice, edge.directed))
 
     def add_spans(self, spans: Sequence[WithinText]) -> None:
         """Take in the spans over all edges."""

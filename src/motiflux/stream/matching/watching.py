@@ -450,7 +450,8 @@ class Watching(Conditioned):
     def _check_ids(self, pattern: Pattern) -> None:
         """Refuse ids of a kind that the graph's are not, as other searches do."""
         ends = [end for one in pattern.negated for end in (one.source, one.target)]
-        vertices = [*pattern.vertices, *(end for end in ends if isinstance(end, AnyVertex))]
+        vertices: list[QueryVertex | AnyVertex] = [*pattern.vertices]
+        vertices += [end for end in ends if isinstance(end, AnyVertex)]
         for name in (name for vertex in vertices for name in vertex.ids or ()):
             if self._numbering.ids.kind not in (None, "U" if isinstance(name, str) else "i"):
                 wanted = "integers" if self._numbering.ids.kind == "i" else "strings"
