@@ -64,6 +64,20 @@ def test_comparisons_behind_optional_edges_decide_whether_they_are_there() -> No
     assert rows_of(f"{text} y.t > c.x + 5") == [(0, 1, None)]
 
 
+def test_an_end_that_is_compared_is_not_the_end_of_a_shorter_path() -> None:
+    graph = mf.Graph.from_edges(
+        [(0, 1), (1, 2), (2, 3)],
+        directed=True,
+        vertex_attributes={"x": [0, 0, 1, 9]},
+        edge_attributes={"t": [1, 5, 6]},
+    )
+    text = "(a)-->(b) WHERE id(a) = 0 OPTIONAL (b)-[p*1..2]->(c) WHERE p.t"
+    assert rows_of(f"{text} < c.x", graph) == [(0, 1, 3, [1, 2, 3])]
+    assert rows_of(f"{text} + 4 < c.x", graph) == [(0, 1, None, None)]
+    with pytest.raises(mf.ArgumentError, match="without comparisons, on streams"):
+        mf.Monitor(graph, f"{text} < c.x", attributes=["t"])
+
+
 def test_an_optional_path_after_a_missing_vertex_is_missing() -> None:
     text = "(a)-->(b) WHERE id(b) = 3 OPTIONAL (b)-->(c) OPTIONAL (c)-[p*1..2]->(d)"
     assert rows_of(text) == [(2, 3, None, None, None)]

@@ -84,6 +84,8 @@ def _shortest(optional: OptionalPath, paths: Sequence[LonePath]) -> Sequence[Lon
     """
     ends = [one.pattern.vertices[one.vertices[-1]] for one in paths]
     bare = all(end.labels is None and end.ids is None and end.where is None for end in ends)
+    relations = [one for path in paths for one in path.pattern.comparisons if isinstance(one, Relation)]
+    bare = bare and all(one.left.is_edge and one.right.is_edge for one in relations)
     if len(optional.path.steps) > 1 or not bare or any(one.pattern.negated for one in paths):
         return paths
     return paths[:1]
