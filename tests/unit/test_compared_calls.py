@@ -271,6 +271,21 @@ def test_explain_says_that_a_search_goes_from_copy_to_copy(graph: mf.Graph) -> N
     assert "from copy to copy" not in by_levels
 
 
+def test_explain_tells_of_choices_of_copies(graph: mf.Graph) -> None:
+    for pattern in (ORDERED, "(a)-[x]->(b)"):
+        told = mf.explain(graph, pattern, copies=True, analyze=True)
+        assert "isomorphism, embeddings, choices of copies" in told
+        assert told.report.actual is not None
+        assert told.report.actual.count == mf.count(graph, pattern, copies=True)
+        assert told.to_dict()["copies"]
+    assert mf.count(graph, "(a)-[x]->(b)", copies=True) == 4
+    assert "choices of copies" not in mf.explain(graph, ORDERED)
+    with pytest.raises(ArgumentError, match="copies: expected False beside distinct rows"):
+        mf.explain(graph, ORDERED, copies=True, distinct=["a"])
+    with pytest.raises(ArgumentError, match="copies"):
+        mf.explain(graph, ORDERED, copies="all")  # type: ignore[arg-type]
+
+
 def test_large_graphs_are_searched_from_copy_to_copy_after_a_brief_look(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -129,6 +129,40 @@ class TestMatch:
         )
         assert {"x: wire", "amount 1,200.5"} <= set(page.texts)
 
+    @pytest.mark.parametrize("ids", [[0, 1, 2], ["ann", "bob", "cy"]])
+    def test_rows_of_choices_show_one_choice_after_the_other(self, ids: list[Any]) -> None:
+        graph = mf.Graph.from_edges(
+            [(ids[u], ids[v]) for u, v in [(0, 1), (0, 1), (1, 2), (1, 2), (2, 0)]],
+            directed=True,
+            edge_attributes={"time": [5, 6, 1, 7, 9]},
+        )
+        pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time"
+        for symmetry in ("embeddings", "subgraphs"):
+            matches = mf.match(graph, pattern, edges="all", attributes=["time"], symmetry=symmetry)
+            table = mf.match(graph, pattern, edges="all", attributes=["time"], symmetry=symmetry).to_arrow()
+            rows = matches.to_numpy()
+            page = checked(mf.draw_match(graph, pattern, rows, attributes=["time"]))
+            drawn = [text for text in page.texts if text.startswith("time ")]
+            told = zip(table["e0.time"].to_pylist(), table["e1.time"].to_pylist(), strict=True)
+            assert sorted(zip(drawn[::2], drawn[1::2], strict=True)) == sorted(
+                (f"time {first}", f"time {second}") for first, second in told
+            )
+            assert len(set(zip(drawn[::2], drawn[1::2], strict=True))) == len(rows) == 4
+
+    def test_rows_with_edges_show_these_edges(self) -> None:
+        graph = mf.Graph.from_edges([(0, 1), (0, 1), (1, 2)], edge_labels=["wire", "card", "cash"])
+        for edges in (True, "all"):
+            rows = mf.match(graph, "(a)--(b)--(c)", edges=edges).to_numpy()  # type: ignore[arg-type]
+            labels = graph.to_edges().labels
+            for row in rows:
+                page = checked(mf.draw_match(graph, "(a)--(b)--(c)", row))
+                assert {labels[row[3]], labels[row[4]]} <= set(page.texts)
+        assert mf.draw_graph(graph, pattern="(a)--(b)--(c)", rows=rows).name.endswith("4 occurrences marked")
+        with pytest.raises(ArgumentError, match=r"rows\[0\]: expected edges with the numbers 1, 1 that"):
+            mf.draw_match(graph, "(a)--(b)--(c)", [0, 1, 2, 1, 1])
+        with pytest.raises(ArgumentError, match="rows: expected rows of 2 ids"):
+            mf.draw_match(graph, "(a)--(b)", ["0", "1", "first"])
+
     def test_an_edge_that_goes_the_other_way_is_drawn_as_it_goes(self) -> None:
         page = page_of(mf.draw_match(transfers(), "(a)--(b)", ["bob", "ann"]))
         assert page.links == ["1 0"]

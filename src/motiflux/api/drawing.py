@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
@@ -14,6 +15,7 @@ from motiflux.api.occurrence import (
     check_rows,
     chosen_copies,
     edges_between,
+    edges_of_rows,
     value_text,
     witness_of,
 )
@@ -56,8 +58,10 @@ def draw_match(
     graph, pattern
         The data graph and the pattern.
     rows
-        One or several rows of ids in the order of the pattern's vertices, as from `match`. At most 12 rows
-        are drawn; the picture shows the total number.
+        One or several rows of ids in the order of the pattern's vertices, as from `match`. Rows may have the
+        numbers of edges behind the ids, as with ``match(edges="all")``: then these edges are drawn, each with
+        one copy, and equal rows show one choice of copies after the other. At most 12 rows are drawn; the
+        picture shows the total number.
     attributes
         Names of edge or vertex attributes to show. For an edge with several copies, the picture shows the
         first copy that the pattern accepts, and the number of further copies.
@@ -91,6 +95,7 @@ def draw_match(
     ('An occurrence of the pattern: ann, bob, cy', True)
     """
     graph, pattern = subject_of(graph, pattern)
+    rows, edges = edges_of_rows(pattern, rows)
     found = check_rows(graph, pattern, rows, semantics)
     neighbors = check_integer("neighbors", neighbors, 0, MAX_NODES - pattern.num_vertices)
     _check_attributes(graph, attributes)
@@ -100,8 +105,9 @@ def draw_match(
     pairs = [(edge.source, edge.target) for edge in pattern.edges]
     at = place(pattern.num_vertices, pairs, arcs=all(edge.directed is True for edge in pattern.edges))
     slots = _slots(graph, list(chain.from_iterable(shown)))
+    witnesses = _witnesses_of_rows(graph, pattern, shown, edges)
     panels = [
-        _occurrence(graph, pattern, row, number, at, slots, attributes, neighbors)
+        _occurrence(graph, pattern, row, witnesses[number], at, slots, attributes, neighbors)
         for number, row in enumerate(shown)
     ]
     name = pattern.name or "the pattern"
@@ -163,10 +169,12 @@ def draw_graph(
     marked, wanted, count = _Marked(), None, 0
     if pattern is not None and rows is not None:
         pattern = as_pattern(pattern)
+        rows, edges = edges_of_rows(pattern, rows)
         found = check_rows(graph, pattern, rows, semantics)
         count = len(found)
-        for number, row in enumerate(found.tolist()):
-            marked.take(row, _witnesses(graph, pattern, row, number))
+        listed = found.tolist()
+        for row, witnesses in zip(listed, _witnesses_of_rows(graph, pattern, listed, edges), strict=True):
+            marked.take(row, witnesses)
         asked = [edge.labels for edge in pattern.edges]
         if all(labels is not None for labels in asked):
             wanted = {label for labels in asked if labels is not None for label in labels}
@@ -238,7 +246,7 @@ def _occurrence(
     graph: Graph,
     pattern: Pattern,
     row: Sequence[int],
-    number: int,
+    witnesses: Sequence[Witness],
     at: NDArray[np.float64],
     slots: dict[str, int],
     attributes: Sequence[str],
@@ -251,7 +259,7 @@ def _occurrence(
     ]
     position = {where: place for place, where in reversed(list(enumerate(row)))}
     links = []
-    for edge, witness in zip(pattern.edges, _witnesses(graph, pattern, row, number), strict=True):
+    for edge, witness in zip(pattern.edges, witnesses, strict=True):
         ends = (edge.source, edge.target)
         turned = witness.source != row[edge.source]
         source, target = ends[::-1] if turned else ends
@@ -305,14 +313,40 @@ def _value(one: Column) -> list[str]:
     return [day] if time.removesuffix("Z") == "00:00:00" else [day, time]
 
 
-def _witnesses(graph: Graph, pattern: Pattern, row: Sequence[int], number: int) -> list[Witness]:
+def _witnesses_of_rows(
+    graph: Graph, pattern: Pattern, rows: Sequence[Sequence[int]], edges: NDArray[np.int64] | None
+) -> list[list[Witness]]:
+    """Return the edges of each row; equal rows that name edges have one choice of copies after another."""
+    if edges is None:
+        return [_witnesses(graph, pattern, row, number) for number, row in enumerate(rows)]
+    turns: Counter[tuple[int, ...]] = Counter()
     found = []
-    copies = chosen_copies(graph, pattern, row)
+    for number, row in enumerate(rows):
+        numbers = edges[number].tolist()
+        found.append(_witnesses(graph, pattern, row, number, numbers, turns[*row, *numbers]))
+        turns[*row, *numbers] += 1
+    return found
+
+
+def _witnesses(
+    graph: Graph,
+    pattern: Pattern,
+    row: Sequence[int],
+    number: int,
+    edges: Sequence[int] | None = None,
+    turn: int = 0,
+) -> list[Witness]:
+    found = []
+    copies = chosen_copies(graph, pattern, row, edges, turn)
     if copies == []:
         ends = tuple(graph.vertex_ids[list(row)].tolist())
-        raise ArgumentError(f"rows[{number}]", "copies of edges that satisfy the comparisons", ends)
+        expected = "copies of edges that satisfy the comparisons"
+        if edges is not None:
+            expected = f"edges with the numbers {', '.join(map(str, edges))} that satisfy the pattern"
+        raise ArgumentError(f"rows[{number}]", expected, ends)
     for position, edge in enumerate(pattern.edges):
-        witness = witness_of(graph, edge, row, None if copies is None else copies[position])
+        copy = None if copies is None else copies[position]
+        witness = witness_of(graph, edge, row, copy, None if edges is None else edges[position])
         if witness is None:
             ends = tuple(graph.vertex_ids[[row[edge.source], row[edge.target]]].tolist())
             raise ArgumentError(f"rows[{number}]", "an edge for each of the pattern's", ends)

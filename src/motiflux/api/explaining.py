@@ -174,6 +174,7 @@ def explain(
     threads: int | None = None,
     gpu_memory: int | str | None = None,
     tuning: Mapping[str, str] | None = None,
+    copies: bool = False,
     distinct: Distinct | None = None,
     having: Having | None = None,
 ) -> Explanation:
@@ -184,7 +185,8 @@ def explain(
     analyze
         Whether to run the count too, and report its result, its time, and the number of partial embeddings of
         each enumerated level or phase. Of GPU engines, only ``"pvm"`` reports these numbers.
-
+    copies
+        As for `count`: the plan of a count of choices of copies.
     distinct, having
         As for `count`: the plan of a search for distinct rows.
 
@@ -247,6 +249,7 @@ def explain(
             gpu_memory=gpu_memory,
             tuning=tuning,
             progress=None if callback is None else FoundSoFar(callback),
+            copies=copies,
         )
         if isinstance(query, Pattern):
             if projection is not None:

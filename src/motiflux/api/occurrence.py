@@ -17,8 +17,11 @@ from motiflux.graph.edge_rows import edges_of_arcs, row_starts
 from motiflux.pattern import NegatedEdge, Pattern, QueryEdge, QueryVertex
 from motiflux.pattern.text import negated_edge_text
 from motiflux.plan.bind import bind_negated
-from motiflux.result.choices import Choices
+from motiflux.result.choices import Choices, edges_of_copies
 from motiflux.types import VERTEX_DTYPE, Label, Semantics
+
+_CHOICES = 1024
+"""Choices of copies that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +36,40 @@ class Witness:
         Its label.
     rows
         The rows of the graph's edge attributes that tell of its copies.
+    number
+        The number of the edge in `Graph.to_edges`.
     """
 
     source: int
     target: int
     label: Label
     rows: NDArray[np.int64]
+    number: int
+
+
+def edges_of_rows(pattern: Pattern, rows: ArrayLike) -> tuple[ArrayLike, NDArray[np.int64] | None]:
+    """Return the ids of the vertices of rows, and the numbers of their edges, if they have these as well.
+
+    Rows with edges are those of `motiflux.match` with ``edges=True`` or ``edges="all"``: arrays with a column
+    for each vertex and each edge, or with a field for each.
+    """
+    size = pattern.num_vertices
+    try:
+        given = np.asarray(rows)
+    except ValueError:  # rows of different lengths, which `check_rows` refuses
+        return rows, None
+    names = given.dtype.names
+    if names is None:
+        columns = [] if given.ndim == 0 else list(np.moveaxis(given, -1, 0))
+    else:
+        columns = [given[name] for name in names]
+    if len(columns) != size + pattern.num_edges:
+        return rows if names is None else np.stack(columns, axis=-1), None
+    try:
+        edges = np.stack([np.asarray(column).astype(np.int64) for column in columns[size:]], axis=-1)
+    except (ValueError, TypeError):  # more ids than vertices, which `check_rows` refuses
+        return rows, None
+    return np.stack(columns[:size], axis=-1), np.atleast_2d(edges)
 
 
 def check_rows(
@@ -158,19 +189,35 @@ def _check_besides(graph: Graph, pattern: Pattern, one: NegatedEdge, found: NDAr
                 raise ArgumentError(f"rows[{number}]", expected, graph.vertex_ids[vertex].item())
 
 
-def chosen_copies(graph: Graph, pattern: Pattern, row: Sequence[int]) -> list[int] | None:
-    """Return the row of attributes of the copy on which each query edge falls, by the first choice.
+def chosen_copies(
+    graph: Graph, pattern: Pattern, row: Sequence[int], edges: Sequence[int] | None = None, turn: int = 0
+) -> list[int] | None:
+    """Return the row of attributes of the copy on which each query edge falls; empty if no choice is right.
 
-    None without comparisons; empty if no choice satisfies them.
+    Without `edges` the first choice; None without comparisons. With the numbers of the edges, one of the
+    choices of their copies: for `turn` 0 the first one, then the next, and so on from the first one again.
     """
-    if not pattern.comparisons:
-        return None
-    found = Choices(graph, pattern, every=False).of(np.array([row], dtype=VERTEX_DTYPE))
-    return [int(copy) for copy in found[0, pattern.num_vertices :]] if len(found) else []
+    block = np.array([row], dtype=VERTEX_DTYPE)
+    if edges is None:
+        if not pattern.comparisons:
+            return None
+        found = Choices(graph, pattern, every=False).of(block)
+        return [int(copy) for copy in found[0, pattern.num_vertices :]] if len(found) else []
+    begun = Choices(graph, pattern, every=True).begin(block)
+    right: list[list[int]] = []
+    while len(right) <= turn and not begun.finished:
+        copies = begun.next(_CHOICES)[:, pattern.num_vertices :].astype(np.int64)
+        right += copies[(edges_of_copies(graph, copies) == np.asarray(edges)).all(axis=1)].tolist()
+    return right[turn % len(right)] if right else []
 
 
-def witness_of(graph: Graph, edge: QueryEdge, row: Sequence[int], copy: int | None = None) -> Witness | None:
-    """Return the first data edge that a query edge may fall on, given its ends, or the edge of a copy."""
+def witness_of(
+    graph: Graph, edge: QueryEdge, row: Sequence[int], copy: int | None = None, number: int | None = None
+) -> Witness | None:
+    """Return the first data edge that a query edge may fall on, given its ends, or the edge of a copy.
+
+    `number`: the number of the edge, if it is known.
+    """
     source, target = row[edge.source], row[edge.target]
     ways = [(source, target)]
     if graph.directed and edge.directed is False:
@@ -179,13 +226,15 @@ def witness_of(graph: Graph, edge: QueryEdge, row: Sequence[int], copy: int | No
         for found in edges_between(graph, u, v):
             if edge.labels is not None and found.label not in edge.labels:
                 continue
+            if number is not None and found.number != number:
+                continue
             if copy is not None and len(found.rows):
                 if copy in found.rows:
-                    return Witness(found.source, found.target, found.label, np.array([copy]))
+                    return replace(found, rows=np.array([copy]))
                 continue
             rows = found.rows if edge.where is None else _satisfying(graph, edge.where, found.rows)
             if edge.where is None or len(rows):
-                return Witness(found.source, found.target, found.label, rows)
+                return replace(found, rows=rows)
     return None
 
 
@@ -197,16 +246,16 @@ def edges_between(graph: Graph, source: int, target: int) -> Iterator[Witness]:
     for arc in range(first + low, first + high):
         code = 0 if forward.labels is None else int(forward.labels[arc])
         label = graph.edge_label_table.values[code] if len(graph.edge_label_table) else 0
-        yield Witness(source, target, label, _rows_of(graph, arc))
+        edge = arc
+        if not graph.directed:
+            edge = int(graph.memo.keep("edges of arcs", lambda: edges_of_arcs(graph.forward))[arc])
+        yield Witness(source, target, label, _rows_of(graph, arc, edge), edge)
 
 
-def _rows_of(graph: Graph, arc: int) -> NDArray[np.int64]:
+def _rows_of(graph: Graph, arc: int, edge: int) -> NDArray[np.int64]:
     """Return the rows of edge attributes of an arc; none where the graph has no such attributes."""
     if not graph.edge_attributes:
         return np.zeros(0, dtype=np.int64)
-    edge = arc
-    if not graph.directed:
-        edge = int(graph.memo.keep("edges of arcs", lambda: edges_of_arcs(graph.forward))[arc])
     starts = graph.memo.keep("row starts", lambda: row_starts(graph.forward, directed=graph.directed))
     if starts is None or graph.forward.copies is None:
         return np.array([edge], dtype=np.int64)

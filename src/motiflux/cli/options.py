@@ -183,6 +183,11 @@ TuningOption = Annotated[
         rich_help_panel=MORE,
     ),
 ]
+CopiesOption = Annotated[
+    bool,
+    typer.Option("--copies", metavar=FLAG, help="Count choices of copies of edges, not maps of vertices."),
+]
+
 JsonOption = Annotated[
     bool, typer.Option("--json", metavar=FLAG, help="Print exactly one JSON object on stdout.")
 ]

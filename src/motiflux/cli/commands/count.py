@@ -3,9 +3,7 @@
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from motiflux.cli import clusters
 from motiflux.cli import image_counts as images
@@ -19,13 +17,6 @@ from motiflux.units import quantity, seconds_text
 if TYPE_CHECKING:
     import motiflux as mf
 
-CopiesOption = Annotated[
-    bool,
-    typer.Option(
-        "--copies", metavar=opt.FLAG, help="Count choices of copies of edges, not maps of vertices."
-    ),
-]
-
 HELP = "Count the occurrences of each PATTERN in GRAPH, or those at each vertex or edge."
 
 
@@ -38,7 +29,7 @@ def run(
     top: images.TopOption = None,
     output: images.OutputOption = None,
     search: Search,
-    copies: CopiesOption = False,
+    copies: opt.CopiesOption = False,
     cluster: clusters.ClusterOption = None,
     task_log: clusters.TaskLogOption = None,
     memory: clusters.MemoryOption = clusters.DEFAULT_MEMORY,

@@ -26,6 +26,7 @@ def run(
         typer.Option("--analyze", metavar=opt.FLAG, help="Run the count and show actual sizes."),
     ] = False,
     search: Search,
+    copies: opt.CopiesOption = False,
     as_json: opt.JsonOption = False,
     as_mermaid: Annotated[
         bool, typer.Option("--mermaid", metavar=opt.FLAG, help="Print the levels as a mermaid flowchart.")
@@ -52,7 +53,7 @@ def run(
         opt.refuse_to_overwrite(written, graph, pattern)
     _check_names(html, svg)
     inputs = search.read(graph, pattern, progress)
-    keywords = {**search.keywords(), **inputs.rows}
+    keywords = {**search.keywords(), "copies": copies, **inputs.rows}
     as_read = search.directed is None
     with (
         clusters.opened(cluster, None, graph, inputs.graph, as_read=as_read) as where,

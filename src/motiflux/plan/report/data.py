@@ -334,6 +334,8 @@ class PlanReport:
         The distinct rows that are searched; None where embeddings are.
     idle
         Why some negated edges exclude nothing, such as a label that the graph does not have.
+    copies
+        Whether choices of copies are counted, and not embeddings.
     predicted
         Predictions of a run; None for an empty plan.
     actual
@@ -362,5 +364,6 @@ class PlanReport:
     terms: tuple[TermReport, ...] = ()
     rows: RowsReport | None = None
     idle: tuple[str, ...] = ()
+    copies: bool = False
     predicted: Prediction | None = None
     actual: Actual | None = None

@@ -98,6 +98,7 @@ def describe(
         free_order=_free_order(plan, tuning),
         tables=() if plan.formula is None else lines_of(plan.formula),
         idle=bind_negated(pattern, graph).idle if pattern.negated else (),
+        copies=plan.comparisons is not None and plan.comparisons.count_choices,
     )
 
 

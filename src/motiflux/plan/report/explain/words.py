@@ -26,7 +26,7 @@ def facts(report: PlanReport) -> list[tuple[str, str]]:
     lines = [
         ("pattern", _pattern(report)),
         ("graph", _graph(report)),
-        ("search", f"{report.semantics}, {report.symmetry}"),
+        ("search", f"{report.semantics}, {report.symmetry}{', choices of copies' if report.copies else ''}"),
         *([] if report.rows is None else [("rows", _rows(report.rows))]),
         *(("negated", text) for text in report.idle),
         ("engine", f"{report.engine.name}: {report.engine.reason}"),
