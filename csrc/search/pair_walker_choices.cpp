@@ -17,7 +17,7 @@ constexpr std::size_t kFew = 8;
 
 // Copies of a window that are read before its end is bisected for, and rows that are bisected as they are.
 constexpr copies::Place kNear = 4;
-constexpr copies::Place kInCaches = 512;
+constexpr copies::Place kInCaches = 4096;
 
 // A number in the order of values.
 std::int64_t in_order(bool floats, std::int64_t value) {
