@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as parquet
 import pytest
 
 import motiflux as mf
@@ -114,7 +115,7 @@ def test_workers_killed_at_random_change_nothing(cluster: mf.Cluster, graph: mf.
 
 
 @pytest.mark.long
-def test_a_sharded_graph_is_counted_though_its_servers_and_a_worker_are_killed(
+def test_calls_of_a_sharded_graph_are_exact_though_its_servers_and_a_worker_are_killed(
     cluster: mf.Cluster, graph: mf.Graph, tmp_path: Path
 ) -> None:
     import ray
@@ -136,4 +137,16 @@ def test_a_sharded_graph_is_counted_though_its_servers_and_a_worker_are_killed(
 
     assert cluster.count(made, TRIANGLE, progress=kill) == mf.count(graph, TRIANGLE)
     assert killer._left == 0
+    expected = Counter(map(tuple, mf.match(graph, TRIANGLE).to_numpy().tolist()))
+    killer._left = 1
+    written = cluster.match(made, TRIANGLE, output=tmp_path / "rows", job="mine", progress=kill)
+    assert (written.rows, killer._left) == (expected.total(), 0)
+    table = parquet.read_table(tmp_path / "rows")
+    rows = zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)
+    assert Counter(rows) == expected
+    assert Counter(map(tuple, cluster.match(made, TRIANGLE).to_numpy().tolist())) == expected
+    at_vertices = cluster.count_per_vertex(made, HOUSE, by="e")
+    whole = mf.count_per_vertex(graph, HOUSE, by="e")
+    assert (at_vertices.counts == whole.counts[graph.vertex_index(at_vertices.ids)]).all()
+    assert cluster.estimate(made, TRIANGLE).value == expected.total()
     made.close()

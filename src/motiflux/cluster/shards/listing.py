@@ -14,7 +14,7 @@ from motiflux import _native
 from motiflux.cluster.shards.ids import VertexIds
 from motiflux.cluster.shards.part import Part
 from motiflux.cluster.shards.search import RangeSearch
-from motiflux.cluster.shares import Item, Share, arcs_of, roots
+from motiflux.cluster.shares import Item, Share, roots
 from motiflux.cluster.tasks import Bounds
 from motiflux.plan import Plan
 from motiflux.result.images import ImageBlock, Images
@@ -30,17 +30,7 @@ IdRows = NDArray[np.int64]
 
 
 class _TooManyError(Exception):
-    """The rows of a range are too many for one task.
-
-    Parameters
-    ----------
-    share
-        The part of the last search that was done, at most 1.
-    """
-
-    def __init__(self, share: float) -> None:
-        super().__init__(share)
-        self.share = share
+    """The rows of a range are too many for one task."""
 
 
 class _EnoughError(Exception):
@@ -74,9 +64,10 @@ class _Found:
 class RowLister:
     """Lists the rows of shares.
 
-    A task ends once it has `Bounds.rows` rows or has read `Bounds.work` entries; a range that has too many
-    rows is divided. Both depend on the share and on the memory only. The last number of an item of one root
-    arc, if it has one, is the number of its rows that other tasks have.
+    A task lists range after range of its entries, from the first on, each of about as many as fill a part
+    with their roots. It ends once it has `Bounds.rows` rows or has read `Bounds.work` entries; a range that
+    has too many rows is halved. All of this depends on the share and on the memory only. The last number of
+    an item of one root arc, if it has one, is the number of its rows that other tasks have.
     """
 
     def __init__(self, search: RangeSearch, ids: VertexIds, plan: Plan) -> None:
@@ -88,10 +79,13 @@ class RowLister:
         assert bounds.rows is not None
         assert bounds.work is not None
         gathering = self._search.gathering
+        self._search.begin()
         blocks: list[IdRows] = []
         number, read, left = 0, gathering.read, list(share)
+        size = most = self._search.entries_of_part
         while left:
-            found, rest = self._list_last(left[0], bounds.rows, bounds.work)
+            found, rest, size = self._list_first(left[0], bounds.rows, bounds.work, size)
+            size = min(2 * size, most)
             blocks += found.blocks
             number += found.number - found.skip
             left = [*rest, *left[1:]]
@@ -99,22 +93,22 @@ class RowLister:
                 break
         return blocks, left
 
-    def _list_last(self, item: Item, most: int, work: int) -> tuple[_Found, Share]:
-        """Return the rows of the last root arcs of an item, as many as a task should have, and its rest."""
+    def _list_first(self, item: Item, most: int, work: int, size: int) -> tuple[_Found, Share, int]:
+        """Return the rows of the first entries of an item, its rest, and the number of these entries."""
         _, first, last, *_, given = item
-        begin = first
+        size = min(size, last - first)
         while True:
-            found = _Found(sum(given), most, work, alone=last - begin == 1)
+            end = first + size
+            found = _Found(sum(given), most, work, alone=size == 1)
+            rest: Share = [roots(end, last)] if end < last else []
             try:
-                self._search.whole(begin, last, partial(self._list_part, found))
-            except _TooManyError as error:
-                number = last - begin
-                begin = last - max(1, min(number // 2, int(number * error.share)))
+                self._search.whole(first, end, partial(self._list_part, found))
+            except _TooManyError:
+                size //= 2
             except _EnoughError:
-                left = (*roots(begin, last)[:6], [found.number])
-                return found, [left, *([roots(first, begin)] if begin > first else [])]
+                return found, [(*roots(first, end)[:6], [found.number]), *rest], size
             else:
-                return found, [roots(first, begin)] if begin > first else []
+                return found, rest, size
 
     def _list_part(self, found: _Found, part: Part, search: _native.NativePlan, item: Item) -> int:
         bounds = self._bounds(found)
@@ -130,7 +124,7 @@ class RowLister:
         finally:
             rows.close()
         if left and not found.alone:
-            raise _TooManyError(1 - arcs_of(left) / item[3])
+            raise _TooManyError
         found.blocks += self._external(part, blocks)
         if left:
             raise _EnoughError

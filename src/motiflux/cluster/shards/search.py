@@ -144,9 +144,17 @@ class RangeSearch:
             found.left = begin
         return found
 
-    def whole(self, first: int, last: int, use: Use) -> None:
-        """Search all parts of a range, the same ones wherever and whenever it is called."""
+    def begin(self) -> None:
+        """Forget how candidates were divided: the parts of ranges from now on depend on these only."""
         self._division = self._no_division()
+
+    @property
+    def entries_of_part(self) -> int:
+        """The number of entries whose roots fill a part's share for roots."""
+        return max(1, self.gathering.memory // _BYTES_OF_ROOTS)
+
+    def whole(self, first: int, last: int, use: Use) -> None:
+        """Search all parts of a range."""
         self._search_range(first, last, Searched(0, last, 0), use)
 
     def _no_division(self) -> Division:
@@ -164,7 +172,7 @@ class RangeSearch:
         """
         if seconds is None:
             return self._layout.entries
-        least = min(self.gathering.memory // _BYTES_OF_ROOTS, self._ranged.share) if self._gathers else 1
+        least = min(self.entries_of_part, self._ranged.share) if self._gathers else 1
         return max(1, least, int(self._rate * seconds)) if self._rate > 0 else _FIRST
 
     def _search_roots(self, roots: Roots, found: Searched, use: Use) -> None:
