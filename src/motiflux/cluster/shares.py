@@ -102,6 +102,8 @@ class Shares:
         Bounds of the time of a task, in seconds, beside those of all tasks.
     parts
         Tasks that each slot gets at least.
+    short_ends
+        Whether tasks of the last root arcs may be made for less than half of `least`.
     """
 
     units: int
@@ -109,6 +111,7 @@ class Shares:
     least: float = 0.0
     most: float | None = None
     parts: int = MANY_PARTS
+    short_ends: bool = True
     done: int = 0
     """Root arcs done."""
     given: int = 0
@@ -194,8 +197,9 @@ class Shares:
         """Return the root arcs that are expected to take `seconds`; hubs come first."""
         each = self._ahead // (self.parts * self.slots)
         if self._recent_arcs > 0 and self._recent_busy > 0:
-            fits = int(self._recent_arcs * seconds / self._recent_busy)
-            each = max(each, min(fits, -(-self._ahead // (_REST * self.slots))))
+            fits, least = (int(self._recent_arcs * one / self._recent_busy) for one in (seconds, self.least))
+            rest = -(-self._ahead // (_REST * self.slots))
+            each = max(each, min(fits, rest if self.short_ends else max(rest, least // 2)))
         last = self._ahead
         self._ahead = max(0, last - max(1, each))
         return [roots(self._ahead, last)]

@@ -49,7 +49,7 @@ class ShardedSearch:
         share = units // (FEW_PARTS * workers.slots)
         self._job = job_of(workers, graph, replace(planned, share=share))
         self.name = name
-        self.shares = Shares(units, workers.slots, least=LEAST_SECONDS, parts=FEW_PARTS)
+        self.shares = Shares(units, workers.slots, least=LEAST_SECONDS, parts=FEW_PARTS, short_ends=False)
         self.total = 0
 
     @property

@@ -112,7 +112,7 @@ class _VertexSearch:
         self._job = job_of(workers, graph, replace(images, ranged=replace(images.ranged, share=share)))
         self.name = f"count_per_vertex {workers.pattern}"
         least = max(LEAST_SECONDS, _SECONDS_OF_NUMBER * size)
-        self.shares = Shares(units, workers.slots, least=least, parts=FEW_PARTS)
+        self.shares = Shares(units, workers.slots, least=least, parts=FEW_PARTS, short_ends=False)
         self.sums = Sums(size)
 
     def submit(self, order: Order) -> Any:
