@@ -3,7 +3,8 @@
 // waits for all its threads twice: whether there is memory for all rows, and before the batch is published.
 //
 // What is unusual is left to write_batch: a row that is changed twice, an update without rows, a deletion
-// that makes a new version, short memory.
+// that makes a new version, short memory, and a row of so many entries that all warps are to copy it, once
+// for all of its changes.
 #pragma once
 
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
@@ -14,12 +15,13 @@
 namespace motiflux::streaming {
 
 inline constexpr std::uint32_t kMostFew = 64;
-// Rows of more entries are written by a warp each: groups of fewer lanes would do so one after another, as
-// those of one warp leave their loops at different times.
+// Rows of more entries than that are written by a warp each: groups of fewer lanes would do so one after
+// another, as those of one warp leave their loops at different times. Rows of still more by all warps
+// together.
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
-inline constexpr std::uint32_t kMostOfGroup = 3;  // so that tests have both
+inline constexpr std::uint32_t kMostOfGroup = 3, kMostOfWarp = 6;  // so that tests have all
 #else
-inline constexpr std::uint32_t kMostOfGroup = 64;
+inline constexpr std::uint32_t kMostOfGroup = 64, kMostOfWarp = 4096;
 #endif
 
 // The first updates of some, whose changes are few, and these changes: a lane has those with its number, and
@@ -154,7 +156,7 @@ MOTIFLUX_DEVICE void prepare_row(const Lanes& lanes, const StreamGraph& graph, c
   row.first_change = row.first_inserted = change;
   row.end_change = change + 1;
   plan_row(graph, batch, row);
-  const bool is_usual = inserts || !is_renewed(row);
+  const bool is_usual = !is_renewed(row) || (inserts && row.old_size <= kMostOfWarp);
   if (!is_usual || !reserve(graph, row, in_head, kept))
     device::device_wide(batch.failed).store(1, device::Order::kRelaxed);
 }
