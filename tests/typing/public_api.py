@@ -88,7 +88,7 @@ def searches(graph: mf.Graph, pattern: mf.Pattern) -> None:
     assert_type(found.trawled, mf.Trawled | None)
     assert_type(found.trace, tuple[mf.EstimateProgress, ...])
     assert_type(mf.sample(graph, pattern, 2), mf.Matches)
-    assert_type(mf.explain(graph, pattern), mf.Explanation)
+    assert_type(mf.explain(graph, pattern, copies=True), mf.Explanation)
     told = mf.explain(graph, mf.Query.parse("(a)-[*1..2]->(b)"))
     assert isinstance(told, mf.QueryExplanation)
     assert_type(told.parts, tuple[mf.Explanation, ...])

@@ -30,6 +30,13 @@ def test_explain_counts_if_it_is_asked_to(tmp_path: Path) -> None:
     assert "24 embeddings" in text.stdout
 
 
+def test_explain_takes_copies_as_count_does(tmp_path: Path) -> None:
+    graph = tmp_path / "transfers.txt"
+    graph.write_text("0 1\n0 1\n1 2\n")
+    text = motiflux("explain", graph, "(a)-->(b)-->(c)", "--directed", "--copies", "--analyze")
+    assert (text.exit_code, "choices of copies" in text.stdout, "2 choices" in text.stdout) == (0, True, True)
+
+
 def test_an_explained_count_that_is_cut_leaves_as_count_does(tmp_path: Path) -> None:
     graph, pattern = complete_graph(tmp_path / "k60.txt", 60), clique_pattern(tmp_path / "k7.graph", 7)
     limited = motiflux("explain", graph, pattern, "--analyze", "--limit", 5)

@@ -278,6 +278,7 @@ def test_explain_tells_of_choices_of_copies(graph: mf.Graph) -> None:
         assert told.report.actual is not None
         assert told.report.actual.count == mf.count(graph, pattern, copies=True)
         assert told.to_dict()["copies"]
+        assert f"{told.report.actual.count} choice" in told
     assert mf.count(graph, "(a)-[x]->(b)", copies=True) == 4
     assert "choices of copies" not in mf.explain(graph, ORDERED)
     with pytest.raises(ArgumentError, match="copies: expected False beside distinct rows"):

@@ -516,7 +516,7 @@ class Cluster:
         """Explain a count; see `motiflux.explain`: also how it will be cut, and its expected time."""
         self._check(options)
         with self._here(pattern):
-            return explain(self._graph(graph), pattern, analyze=analyze, **options)  # type: ignore[misc]
+            return explain(self._graph(graph), pattern, analyze=analyze, **options)
 
     def census(
         self, graph: GraphLike | ShardedGraph, size: int = 3, **options: Unpack[CensusOptions]

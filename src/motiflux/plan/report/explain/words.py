@@ -213,7 +213,8 @@ def _has_several_devices(report: PlanReport) -> bool:
 
 
 def _actual(report: PlanReport, actual: Actual) -> str:
-    text = quantity(actual.count, report.symmetry.removesuffix("s") if report.rows is None else "row")
+    counted = report.symmetry.removesuffix("s") if report.rows is None else "row"
+    text = quantity(actual.count, "choice" if report.copies else counted)
     text = text if actual.complete else f"at least {text}, stopped early"
     to = "all devices" if _has_several_devices(report) else "the device"
     copied = f"; {bytes_text(actual.copied)} copied to {to}" if actual.copied is not None else ""
