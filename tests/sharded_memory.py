@@ -71,8 +71,9 @@ def main(memory: int) -> None:
     assert small is not None
     assert search is not None
     assert whole is not None
-    small.count(0, sizes.entries, None, None)  # imports and compiles
     first, last = layout.entries // 4, layout.entries // 4 + layout.entries // 16
+    small.count(0, sizes.entries, None, None)  # imports and compiles
+    search.count(last, last + layout.entries // 32, None, None)
     with Peak() as peak:
         found = search.count(first, last, None, None)
     expected = whole.count(first, last, None, None).total
