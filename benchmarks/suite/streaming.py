@@ -144,7 +144,18 @@ class Way:
         made.apply(load.undone(warming))
         if self.engine == "streaming":
             self.wait_for_kernel(made)
+        if self.engine == "auto":
+            self.wait_for_choice(made, warming)
         return made
+
+    @staticmethod
+    def wait_for_choice(made: mf.Monitor, warming: mf.Updates) -> None:
+        """Have calls chosen as later ones are: the first ones tell how long they take, and compile kernels."""
+        made.apply(warming)
+        made.apply(load.undone(warming))
+        engine: Any = None if made._auto is None else made._auto._engine
+        while engine is not None and not engine.is_ready():
+            time.sleep(0.1)
 
     @staticmethod
     def wait_for_kernel(made: mf.Monitor) -> None:
