@@ -150,7 +150,7 @@ class Way:
 
     @staticmethod
     def wait_for_choice(made: mf.Monitor, warming: mf.Updates) -> None:
-        """Have calls chosen as later ones are: the first ones tell how long they take, and compile kernels."""
+        """Have calls chosen as later ones are: the first ones tell how long they take."""
         made.apply(warming)
         made.apply(load.undone(warming))
         engine: Any = None if made._auto is None else made._auto._engine

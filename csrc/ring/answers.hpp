@@ -50,11 +50,6 @@ class Lines {
     return *records;
   }
 
-  // Has a line that is soon read brought near: the kernel wrote it last.
-  void fetch(std::uint64_t moment) const {
-    if (!empty()) __builtin_prefetch(&line(moment), 1);
-  }
-
   void clear(std::uint64_t moment) const {
     if (empty()) return;
     for (std::uint64_t& word : line(moment).words)
@@ -89,7 +84,6 @@ inline std::size_t take_answers(Reader& reader, const Told& told, const Lines& l
     if (has_read_all) finished = std::max(finished, all);
     return filled;
   }
-  constexpr std::uint64_t kAhead = 8;
   const std::size_t words = reader.record_words();
   while (rows - filled >= streaming::kMostInLine) {
     const std::optional<std::size_t> found = lines.take(finished + 1, out + filled * words, words);
@@ -99,7 +93,7 @@ inline std::size_t take_answers(Reader& reader, const Told& told, const Lines& l
       lines.clear(finished + 1);
     }
     filled += found.value_or(0);
-    lines.fetch(++finished + kAhead);
+    ++finished;
   }
   for (std::uint64_t moment = finished + 1; moment <= last && rows - filled >= streaming::kMostInLine;
        ++moment)
