@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -160,9 +161,17 @@ rows::PathEnds checked_ends(const PyBlock& block, std::size_t start, std::option
   return {start, end, std::move(before), distinct};
 }
 
+// The deadline after so many seconds, a year at most; none without.
+rows::Deadline after(std::optional<double> seconds) {
+  if (!seconds) return std::nullopt;
+  const std::chrono::duration<double> left(std::min(*seconds, 3.2e7));
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(left);
+}
+
 nb::object mark_extended(const PyBlock& block, std::size_t start, std::optional<std::size_t> end,
                          std::vector<std::size_t> before, bool distinct, const std::vector<PyStep>& steps,
-                         int threads) {
+                         int threads, std::optional<double> timeout) {
+  const rows::Deadline deadline = after(timeout);
   const rows::PathEnds ends = checked_ends(block, start, end, std::move(before), distinct);
   if (steps.empty()) throw nb::value_error("a path has an edge");
   std::vector<rows::PathStep> plain;
@@ -180,10 +189,11 @@ nb::object mark_extended(const PyBlock& block, std::size_t start, std::optional<
     plain.push_back(std::move(step));
   }
   std::vector<std::uint8_t> out(block.shape(0));
+  bool is_whole = false;
   run_row_work(kCellsPerLook * kCellsPerLook * out.size(), threads, [&](const Workers& workers) {
-    rows::mark_extended(as_block(block), ends, plain, out.data(), workers);
+    is_whole = rows::mark_extended(as_block(block), ends, plain, out.data(), workers, deadline);
   });
-  return to_numpy(std::move(out));
+  return is_whole ? to_numpy(std::move(out)) : nb::none();
 }
 
 nb::object mark_listed(const PyBlock& block, std::size_t start, std::optional<std::size_t> end,
@@ -257,7 +267,8 @@ void bind_rows(nb::module_& module) {
   module.def("find_edges", &find_edges, nb::arg("block"), nb::arg("offsets"), nb::arg("neighbors"),
              nb::arg("labels").none(), nb::arg("shifts").none(), nb::arg("queries"), nb::arg("threads"));
   module.def("mark_extended", &mark_extended, nb::arg("block"), nb::arg("start"), nb::arg("end").none(),
-             nb::arg("before"), nb::arg("distinct"), nb::arg("steps"), nb::arg("threads"));
+             nb::arg("before"), nb::arg("distinct"), nb::arg("steps"), nb::arg("threads"),
+             nb::arg("timeout") = nb::none());
   module.def("mark_listed", &mark_listed, nb::arg("block"), nb::arg("start"), nb::arg("end").none(),
              nb::arg("before"), nb::arg("distinct"), nb::arg("offsets"), nb::arg("paths"),
              nb::arg("threads"));

@@ -17,11 +17,13 @@ void check_vertex(std::uint32_t vertex, std::size_t offsets) {
   if (vertex + std::size_t{1} >= offsets) throw std::out_of_range("a row names a vertex that is not there");
 }
 
-// Follows paths from one row, depth first, until one is found.
+struct OutOfTime {};
+
+// Follows paths from one row, depth first, until one is found. Throws OutOfTime after the deadline.
 class Walk {
  public:
-  Walk(const PathEnds& ends, std::span<const PathStep> steps, const Workers& workers)
-      : ends_(ends), steps_(steps), workers_(workers), path_(steps.size() + 1) {}
+  Walk(const PathEnds& ends, std::span<const PathStep> steps, const Workers& workers, Deadline deadline)
+      : ends_(ends), steps_(steps), workers_(workers), deadline_(deadline), path_(steps.size() + 1) {}
 
   bool leads_on(const std::uint32_t* cells) {
     cells_ = cells;
@@ -45,7 +47,7 @@ class Walk {
       return std::ranges::binary_search(row, vertex) && is_apart(step, vertex);
     }
     for (const std::uint32_t vertex : row) {
-      if (++looks_ % kStepsPerLook == 0) workers_.check();
+      if (++looks_ % kStepsPerLook == 0) look();
       if (!is_last && !steps_[at + 1].reach.empty() && steps_[at + 1].reach[vertex] == 0) continue;
       if (ends_.distinct && (is_used(ends_, cells_, vertex) || is_on_path(at, vertex))) continue;
       if (!is_apart(step, vertex)) continue;
@@ -53,6 +55,11 @@ class Walk {
       if (is_last || follow(at + 1)) return true;
     }
     return false;
+  }
+
+  void look() const {
+    workers_.check();
+    if (deadline_ && std::chrono::steady_clock::now() >= *deadline_) throw OutOfTime();
   }
 
   bool is_on_path(std::size_t at, std::uint32_t vertex) const {
@@ -69,6 +76,7 @@ class Walk {
   const PathEnds& ends_;
   std::span<const PathStep> steps_;
   const Workers& workers_;
+  Deadline deadline_;
   const std::uint32_t* cells_ = nullptr;
   std::vector<std::uint32_t> path_;
   std::uint32_t looks_ = 0;
@@ -76,13 +84,18 @@ class Walk {
 
 }  // namespace
 
-void mark_extended(const Block& block, const PathEnds& ends, std::span<const PathStep> steps,
-                   std::uint8_t* out, const Workers& workers) {
-  parallel_for(workers, block.rows(), kGrainPaths, [&](std::size_t begin, std::size_t end) {
-    Walk walk(ends, steps, workers);
-    for (std::size_t row = begin; row < end; ++row)
-      if (out[row] == 0) out[row] = walk.leads_on(block.cells.data() + row * block.columns) ? 1 : 0;
-  });
+bool mark_extended(const Block& block, const PathEnds& ends, std::span<const PathStep> steps,
+                   std::uint8_t* out, const Workers& workers, Deadline deadline) {
+  try {
+    parallel_for(workers, block.rows(), kGrainPaths, [&](std::size_t begin, std::size_t end) {
+      Walk walk(ends, steps, workers, deadline);
+      for (std::size_t row = begin; row < end; ++row)
+        if (out[row] == 0) out[row] = walk.leads_on(block.cells.data() + row * block.columns) ? 1 : 0;
+    });
+  } catch (const OutOfTime&) {
+    return false;
+  }
+  return true;
 }
 
 void mark_extended(const Block& block, const PathEnds& ends, std::span<const std::uint64_t> offsets,

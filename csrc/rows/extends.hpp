@@ -1,6 +1,7 @@
 // Tells which rows of matches a path leads on from: its vertices are none of the row, and differ.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,10 +44,12 @@ struct PathEnds {
   bool distinct;                    // whether they must, and must differ among themselves
 };
 
-// Sets out[row] to 1 where there is such a path; rows of 1 are left as they are. Throws std::out_of_range for
-// a cell that is no vertex.
-void mark_extended(const Block& block, const PathEnds& ends, std::span<const PathStep> steps,
-                   std::uint8_t* out, const Workers& workers);
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+// Sets out[row] to 1 where there is such a path; rows of 1 are left as they are. Returns whether all rows
+// were looked at before the deadline. Throws std::out_of_range for a cell that is no vertex.
+[[nodiscard]] bool mark_extended(const Block& block, const PathEnds& ends, std::span<const PathStep> steps,
+                                 std::uint8_t* out, const Workers& workers, Deadline deadline = {});
 
 // The same for paths that are listed: those from vertex v are paths[offsets[v]] to paths[offsets[v + 1] - 1],
 // each of `length` vertices without v, the vertex at the end among them.

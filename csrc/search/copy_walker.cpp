@@ -237,6 +237,7 @@ bool CopyWalker::close(State state, int variable, Window& best, std::size_t& lea
 // Calls `use` with a test of places. Mostly, there is one column besides the main one.
 template <class Use>
 auto CopyWalker::with_filter(const Filters& filters, Use&& use) {
+  if (filters.size != 1) return use([&](Place place) { return filters.fit(place); });
   const Filters::Column& one = filters.columns[0];
   const std::int64_t* values = one.values;
   const auto within = [values](auto low, auto high) {
@@ -245,7 +246,6 @@ auto CopyWalker::with_filter(const Filters& filters, Use&& use) {
       return static_cast<bool>(static_cast<int>(low <= value) & static_cast<int>(value <= high));
     };
   };
-  if (filters.size != 1) return use([&](Place place) { return filters.fit(place); });
   if (!one.floats) return use(within(one.bounds.low, one.bounds.high));
   return use(within(std::bit_cast<double>(one.bounds.low), std::bit_cast<double>(one.bounds.high)));
 }

@@ -760,7 +760,8 @@ def mark_extended(
     distinct: bool,
     steps: Sequence[_PathStep],
     threads: int,
-) -> NDArray[np.uint8]: ...
+    timeout: float | None = ...,
+) -> NDArray[np.uint8] | None: ...
 def mark_listed(
     block: NDArray[np.uint32],
     start: int,

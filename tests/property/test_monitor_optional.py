@@ -432,11 +432,11 @@ def test_what_streams_do_not_have_beside_optional_and_or_is_refused_by_name() ->
         ("(a)-->(b) OPTIONAL (b)-->(c)", "induced", "'isomorphism' or 'homomorphism' beside OPTIONAL"),
         ("(a)-->(b) OPTIONAL (b)-->(c) WHERE degree(c) > 1", "isomorphism", "no conditions on degrees"),
         ("(a)-->(b) OPTIONAL (b)-->(c) WHERE NOT (c)-->(b)", "isomorphism", "no negated edges behind"),
-        (across, "homomorphism", "different vertices beside OR between conditions of several edges"),
+        (across, "homomorphism", "different vertices beside OR across edges"),
     ):
         with pytest.raises(mf.ArgumentError, match=message):
             mf.Monitor(graph, text, semantics=semantics)
-    expected = "at most 64 cases of OR between conditions of several edges on streams"
+    expected = "at most 64 cases of OR across edges on streams"
     path = "(v0)" + "".join(f"-[e{at}]->(v{at + 1})" for at in range(8))
     alternatives = [" AND ".join(f"e{at}.t = {number}" for at in range(8)) for number in range(3)]
     with pytest.raises(mf.ArgumentError, match=expected):

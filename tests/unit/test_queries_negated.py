@@ -232,11 +232,10 @@ def test_optional_edges_beside_induced_matching(text: str, semantics: Any, rows:
     found = mf.match(TRIANGLE, text, names=True, **options).to_arrow().to_pylist()
     assert sorted((tuple(row[v] for v in "abc") for row in found), key=str) == rows
     assert mf.count(TRIANGLE, text, **options) == len(rows)
-    assert mf.explain(TRIANGLE, text, **options)
     mixed = mf.count(TRIANGLE, [text, "(a)-->(b)-->(c)"], **options)
     assert [int(one) for one in mixed] == [len(rows), mf.count(TRIANGLE, "(a)-->(b)-->(c)", **options)]
     drawn = mf.sample(TRIANGLE, text, 40, seed=1, **options).to_arrow().to_pylist()
-    assert {tuple(list(row.values())[:3]) for row in drawn} <= set(rows)
+    assert {tuple(list(row.values())[:3]) for row in drawn} == set(rows)
 
 
 def test_a_monitor_refuses_induced_optional_edges() -> None:

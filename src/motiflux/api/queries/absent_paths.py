@@ -28,7 +28,7 @@ MAX_PATHS = 4_000_000
 
 _Apart = tuple[bool, int, Adjacency]
 _Step = tuple[Adjacency, NDArray[np.uint8] | None, list[_Apart]]
-_Marks = Callable[[VertexArray], NDArray[np.uint8]]
+_Marks = Callable[[VertexArray], NDArray[np.uint8] | None]
 
 
 class AbsentPaths:
@@ -42,14 +42,14 @@ class AbsentPaths:
     graph, absent, request
         The graph, the path, and the options of the call.
     deadline
-        The deadline of a list of paths.
+        The deadline of the call.
 
     Raises
     ------
     PatternError
         There are too many paths with comparisons.
     OutOfTimeError
-        The deadline passed before they were listed.
+        The deadline passed before they were listed; also raised by `holds`.
     """
 
     def __init__(self, graph: Graph, absent: AbsentPath, request: Request, deadline: Deadline) -> None:
@@ -65,7 +65,10 @@ class AbsentPaths:
         missing = np.ones(len(block), dtype=bool)
         for marks in self._forms:
             left = np.flatnonzero(missing)
-            missing[left] = marks(block if len(left) == len(block) else block[left]) == 0
+            found = marks(block if len(left) == len(block) else block[left])
+            if found is None:
+                raise OutOfTimeError
+            missing[left] = found == 0
         return missing
 
     def _marks(self, path: LonePath, deadline: Deadline) -> _Marks | None:
@@ -83,7 +86,9 @@ class AbsentPaths:
                 block, start, end, before, distinct, offsets, paths, threads
             )
         steps = self._steps(path, bound)
-        return lambda block: _native.mark_extended(block, start, end, before, distinct, steps, threads)
+        return lambda block: _native.mark_extended(
+            block, start, end, before, distinct, steps, threads, deadline.left()
+        )
 
     def _steps(self, path: LonePath, bound: BoundPattern) -> list[_Step]:
         """Return the rows by which a path goes on, where it can, and what it must not lead to."""

@@ -52,4 +52,4 @@ def check_copies(shape: Shape, request: Request) -> None:
         Names the option.
     """
     if shape.overlaps and request.copies:
-        raise ArgumentError("copies", "False beside OR between conditions of several edges", True)
+        raise ArgumentError("copies", "False beside OR across edges", True)

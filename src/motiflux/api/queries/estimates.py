@@ -161,8 +161,8 @@ def _patterns(query: Query, whole: Sum) -> list[Weighted]:
         if term.listed is not None or any(len(product) > 1 for product, _ in term.products):
             raise ArgumentError(
                 "pattern",
-                "connected patterns, without OPTIONAL edges beside WITHIN or WALK, or OPTIONAL paths to"
-                " vertices with labels or conditions, to estimate",
+                "connected patterns, without OPTIONAL edges beside WITHIN, WALK or induced matching, or"
+                " OPTIONAL paths to vertices with labels or conditions, to estimate",
                 query,
             )
         patterns += [

@@ -28,9 +28,15 @@ def without_induced(query: Query, request: Request, *, directed: bool) -> tuple[
     Raises
     ------
     ArgumentError
-        Optional parts that have no meaning beside induced matching.
+        Optional parts, or vertices that may coincide, which have no meaning beside induced matching.
     """
-    if request.semantics is not Semantics.INDUCED or not any(shape.absent for shape in query.shapes):
+    if request.semantics is not Semantics.INDUCED:
+        return query, request
+    if any(shape.skeleton.may_coincide for shape in query.shapes):
+        raise ArgumentError(
+            "semantics", "'isomorphism' or 'homomorphism' beside WALK and may_equal", request.semantics.value
+        )
+    if not any(shape.absent for shape in query.shapes):
         return query, request
     optional = {
         shape.vertices[at]

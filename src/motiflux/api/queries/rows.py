@@ -59,9 +59,7 @@ class QuerySearch:
         for shape in shapes:
             check_symmetry_of(shape, request)
             if shape.overlaps and listing.edges == "all":
-                raise ArgumentError(
-                    "edges", "True or False beside OR between conditions of several edges", "all"
-                )
+                raise ArgumentError("edges", "True or False beside OR across edges", "all")
             for case in (one for one in shape.cases if one.without is not None):
                 self._cases.append(CaseSearch(listing, shape, case, deadline))
         columns = [case.columns for case in self._cases]
@@ -189,7 +187,7 @@ class CaseSearch:
             held[at] = rows
         if not complete:
             return NoRows(complete=False)
-        return BesideRows(self._searches[0].begin(limit=None), [held[at] for at in left[1:]])
+        return BesideRows(self._searches[0].begin(limit=None), [held[at] for at in left[1:]], self._deadline)
 
 
 def columns_of(listing: Listing, shape: Shape, case: Case) -> CaseColumns:

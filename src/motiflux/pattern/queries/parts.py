@@ -67,7 +67,7 @@ def cases_of(alternatives: Sequence[Elements], walking: frozenset[int]) -> list[
     first = alternatives[0]
     if len(_groups(len(first.vertices), first.edges)) > 1 or first.comparisons:
         raise TextError(
-            "expected no comparisons and one connected part beside OR between conditions of several edges",
+            "expected no comparisons and one connected part beside OR across edges",
             first.starts[0],
         )
     alone = [case_of(one, walking) for one in alternatives]

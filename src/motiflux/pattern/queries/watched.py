@@ -18,7 +18,7 @@ from motiflux.pattern.queries.symmetry import automorphisms_of, distinct_shapes
 from motiflux.types import Semantics
 
 MAX_CASES = 64
-"""Most cases of OR between conditions of several edges: no two of them hold for the same vertices."""
+"""Most cases of OR across edges: no two of them hold for the same vertices."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -69,7 +69,7 @@ def watched_patterns(
     Raises
     ------
     ArgumentError
-        The query has several parts, or an optional edge or OR between conditions of several edges that no
+        The query has several parts, or an optional edge or OR across edges that no
         patterns tell.
     """
     shapes = distinct_shapes(query.shapes, directed=directed) if by_occurrence else query.shapes
@@ -132,7 +132,7 @@ def _check(shape: Shape, query: Query, semantics: Semantics) -> None:
     if shape.absent and semantics is Semantics.INDUCED:
         raise ArgumentError("semantics", "'isomorphism' or 'homomorphism' beside OPTIONAL", semantics.value)
     if shape.overlaps and (semantics is Semantics.HOMOMORPHISM or shape.skeleton.may_coincide):
-        expected = "different vertices beside OR between conditions of several edges, on streams"
+        expected = "different vertices beside OR across edges, on streams"
         raise ArgumentError("patterns", expected, str(query))
     lone = {
         frozenset(one for one in case.pattern.negated if not one.is_pair)
@@ -140,7 +140,7 @@ def _check(shape: Shape, query: Query, semantics: Semantics) -> None:
         if shape.overlaps and case.without is not None
     }
     if len(lone) > 1:
-        expected = "no negated edges to any vertex beside OR between conditions of several edges, on streams"
+        expected = "no negated edges to any vertex beside OR across edges, on streams"
         raise ArgumentError("patterns", expected, str(query))
 
 
@@ -155,7 +155,7 @@ def _cases_of(shape: Shape, query: Query, semantics: Semantics) -> list[Pattern]
         for edges, negated in _without(case.without, (one.edges, one.negated)):
             found.append(replace(one, edges=edges, negated=(*negated, *missing)))
             if len(found) > MAX_CASES:
-                expected = f"at most {MAX_CASES} cases of OR between conditions of several edges on streams"
+                expected = f"at most {MAX_CASES} cases of OR across edges on streams"
                 raise ArgumentError("patterns", expected, str(query))
     return found
 

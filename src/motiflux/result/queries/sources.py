@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.result.images import Block, written
 from motiflux.result.queries.columns import MISSING
 from motiflux.result.rows import RowSource
@@ -99,7 +100,12 @@ class RowsInTurn:
                 # With nothing left, one row more would show that the result is cut.
                 wanted = None if self._left is None else max(1, self._left)
                 self._running = self._begin.pop(0)(wanted)
-            block = self._running.next()
+            try:
+                block = self._running.next()
+            except OutOfTimeError:
+                self._complete = False
+                self._stop()
+                return None
             if block is None:
                 self._complete = self._complete and self._running.complete
                 self._running = None
@@ -144,17 +150,26 @@ class BesideRows:
         The rows of the first part.
     others
         All rows of each of the others.
+    deadline
+        The deadline of the call.
     """
 
-    def __init__(self, source: RowSource, others: Sequence[VertexArray]) -> None:
+    def __init__(self, source: RowSource, others: Sequence[VertexArray], deadline: Deadline) -> None:
         self._source = source
         self._others = others
+        self._deadline = deadline
         self._pending: list[VertexArray] = []
         self._kept: VertexArray | None = None
         self._next_other = 0
 
     def next(self) -> VertexArray | None:
-        """Return the next block, or None at the end."""
+        """Return the next block, or None at the end.
+
+        Raises
+        ------
+        OutOfTimeError
+            The deadline has passed.
+        """
         if any(not len(rows) for rows in self._others):
             self._source.close()
             return None
@@ -164,6 +179,7 @@ class BesideRows:
                 return None
             if len(found):
                 self._kept, self._next_other = written(found), 0
+        self._deadline.check()
         total = int(np.prod([len(rows) for rows in self._others], dtype=object))
         first = self._next_other
         last = min(total, first + max(1, _MOST_PAIRS // len(self._kept)))
