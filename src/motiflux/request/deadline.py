@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from motiflux.request.reports import ProgressCallback, ProgressReport
+from motiflux.result.rows import OutOfTimeError as OutOfTimeError
 
 _SPIN_SECONDS = 1e-3
 """Seconds for which a thread polls a kernel without sleeping."""
@@ -17,10 +18,6 @@ _LOOK_SECONDS = 0.05
 """Seconds between two reports of progress."""
 _SLEEPS = 1000
 """A sleep is the time waited so far divided by this number."""
-
-
-class OutOfTimeError(Exception):
-    """Time was up before the search began. Engines catch it and return an incomplete result."""
 
 
 @dataclass(frozen=True, slots=True)

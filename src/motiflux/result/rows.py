@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from motiflux.device.arrays import DeviceArray
 
 
+class OutOfTimeError(Exception):
+    """Time is up. Engines and sources of rows catch it; their result is incomplete then."""
+
+
 class RowSource(Protocol):
     """Where `Matches` takes its rows from: an engine's running search."""
 

@@ -187,7 +187,9 @@ class CaseSearch:
             held[at] = rows
         if not complete:
             return NoRows(complete=False)
-        return BesideRows(self._searches[0].begin(limit=None), [held[at] for at in left[1:]], self._deadline)
+        return BesideRows(
+            self._searches[0].begin(limit=None), [held[at] for at in left[1:]], self._deadline.check
+        )
 
 
 def columns_of(listing: Listing, shape: Shape, case: Case) -> CaseColumns:

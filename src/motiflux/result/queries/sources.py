@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.result.images import Block, written
 from motiflux.result.queries.columns import MISSING
-from motiflux.result.rows import RowSource
+from motiflux.result.rows import OutOfTimeError, RowSource
 from motiflux.types import VERTEX_DTYPE, VertexArray
 
 Filter = Callable[[VertexArray], VertexArray]
@@ -150,14 +149,14 @@ class BesideRows:
         The rows of the first part.
     others
         All rows of each of the others.
-    deadline
-        The deadline of the call.
+    check
+        Raises `OutOfTimeError` if time is up.
     """
 
-    def __init__(self, source: RowSource, others: Sequence[VertexArray], deadline: Deadline) -> None:
+    def __init__(self, source: RowSource, others: Sequence[VertexArray], check: Callable[[], None]) -> None:
         self._source = source
         self._others = others
-        self._deadline = deadline
+        self._check = check
         self._pending: list[VertexArray] = []
         self._kept: VertexArray | None = None
         self._next_other = 0
@@ -168,7 +167,7 @@ class BesideRows:
         Raises
         ------
         OutOfTimeError
-            The deadline has passed.
+            Time is up.
         """
         if any(not len(rows) for rows in self._others):
             self._source.close()
@@ -179,7 +178,7 @@ class BesideRows:
                 return None
             if len(found):
                 self._kept, self._next_other = written(found), 0
-        self._deadline.check()
+        self._check()
         total = int(np.prod([len(rows) for rows in self._others], dtype=object))
         first = self._next_other
         last = min(total, first + max(1, _MOST_PAIRS // len(self._kept)))
