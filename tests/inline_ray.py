@@ -93,9 +93,11 @@ class InlineRay(types.ModuleType):
         Number of times that a task finds its graph lost.
     names
         Names of the tasks that ran.
+    gpus_asked
+        GPUs that each task asked for.
     """
 
-    def __init__(self, *, cpus: int = 2, nodes: int = 1, seed: int = 0) -> None:
+    def __init__(self, *, cpus: int = 2, nodes: int = 1, seed: int = 0, gpus: int = 0) -> None:
         super().__init__("ray")
         self.loses = 0.0
         self.loses_object = 0
@@ -108,11 +110,20 @@ class InlineRay(types.ModuleType):
         self.actor_calls = 0
         self.exceptions = sys.modules[__name__]
         self._nodes = [
-            {"NodeID": str(at), "Alive": True, "Resources": {"CPU": float(cpus)}} for at in range(nodes)
+            {
+                "NodeID": str(at),
+                "Alive": True,
+                "Resources": {"CPU": float(cpus), **({"GPU": float(gpus)} if gpus else {})},
+            }
+            for at in range(nodes)
         ]
+        self._gpus = gpus
+        self.gpus_asked: list[float] = []
+        self._assigned: list[str] = []
         self._draws = random.Random(seed)
         self._values: dict[Reference, bytes | Exception] = {}
         self._tasks: dict[Reference, tuple[str, Callable[..., Any], bytes]] = {}
+        self._wants: dict[Reference, float] = {}
         self._number = 0
 
     def is_initialized(self) -> bool:
@@ -143,7 +154,9 @@ class InlineRay(types.ModuleType):
         del _ACTORS[actor.number]
 
     def get_runtime_context(self) -> Any:
-        return types.SimpleNamespace(get_node_id=lambda: self.here)
+        return types.SimpleNamespace(
+            get_node_id=lambda: self.here, get_accelerator_ids=lambda: {"GPU": self._assigned}
+        )
 
     def get(self, reference: Any) -> Any:
         if isinstance(reference, list):
@@ -177,6 +190,8 @@ class InlineRay(types.ModuleType):
                     return reference
                 ray.submitted += 1
                 ray._tasks[reference] = (name, function, pickle.dumps(arguments))
+                ray.gpus_asked.append(self._options.get("num_gpus", 0))
+                ray._wants[reference] = ray.gpus_asked[-1]
                 ray.largest = max(ray.largest, len(ray._tasks))
                 return reference
 
@@ -204,6 +219,8 @@ class InlineRay(types.ModuleType):
         if self.before is not None:
             self.before()
         self.names.append(name)
+        wanted = self._wants.pop(reference, 0)
+        self._assigned = [str(reference.number % self._gpus)] if wanted else []
         try:
             if self.loses_object > 0:
                 self.loses_object -= 1
@@ -218,9 +235,9 @@ class InlineRay(types.ModuleType):
             self._values[reference] = WorkerCrashedError("a worker died") if lost else pickle.dumps(value)
 
 
-def replace_ray(monkeypatch: pytest.MonkeyPatch, *, nodes: int = 1) -> InlineRay:
-    """Replace Ray by tasks of this process."""
-    made = InlineRay(nodes=nodes)
+def replace_ray(monkeypatch: pytest.MonkeyPatch, *, nodes: int = 1, gpus: int = 0) -> InlineRay:
+    """Replace Ray by tasks of this process; tasks that ask for a GPU get one after another."""
+    made = InlineRay(nodes=nodes, gpus=gpus)
     for module in ("ray", "ray.util", "ray.util.scheduling_strategies"):
         monkeypatch.setitem(sys.modules, module, made)
     made.NodeAffinitySchedulingStrategy = lambda node_id, soft: node_id  # type: ignore[attr-defined]

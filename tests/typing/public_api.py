@@ -153,6 +153,7 @@ def clusters(graph: mf.Graph, pattern: mf.Pattern) -> None:
     with mf.Cluster("auto", threads=2) as cluster:
         assert_type(cluster.count(graph, TEXT, semantics="induced", limit=9), mf.Count)
         assert_type(cluster.count(graph, [pattern, TEXT]), list[mf.Count])
+        assert_type(cluster.count(graph, TEXT, device="cuda", gpu_memory="8GiB"), mf.Count)
         assert_type(cluster.match(graph, pattern, edges=True), mf.Matches)
         assert_type(cluster.estimate(graph, TEXT, seed=2), mf.Estimate)
         assert_type(cluster.sample(graph, TEXT, 5, seed=2), mf.Matches)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from motiflux.api.counting import count
 from motiflux.api.estimating import estimate
@@ -56,7 +56,7 @@ from motiflux.request.elsewhere import doing_elsewhere
 from motiflux.request.engine import Engine
 from motiflux.request.images import ImageCounter
 from motiflux.request.progress import progress_callback
-from motiflux.request.request import Request, make_request
+from motiflux.request.request import Request, check_device, make_request
 from motiflux.request.sampler import Sampler
 from motiflux.result.census import Census
 from motiflux.result.count import Count
@@ -64,6 +64,9 @@ from motiflux.result.estimate import Estimate
 from motiflux.result.image_counts import VertexCounts
 from motiflux.result.matches import Matches
 from motiflux.types import VertexArray
+
+if TYPE_CHECKING:
+    from motiflux.cluster.gpu_engine import OnGpus
 
 _MFG = ".mfg"
 _SHARDED = "a graph that fits a node: sharded graphs are counted, listed and estimated"
@@ -147,6 +150,7 @@ class Cluster:
         self._workers.begin()
         self._trees = TreeDraws(self._workers)
         self._engine = ClusterEngine(self._workers)
+        self._gpus: dict[str, OnGpus] = {}
 
     def __enter__(self) -> Cluster:
         return self
@@ -290,13 +294,24 @@ class Cluster:
     ) -> Count | list[Count]:
         """Count embeddings; see `motiflux.count`.
 
-        Several patterns are searched at once. With `distinct` and `having`, a call is one task.
+        Several patterns are searched at once. With `distinct` and `having`, a call is one task. With
+        ``device="cuda"``, each task has one GPU, on which the graph has to fit and stays for later calls. All
+        GPUs have to be of one kind.
 
         Returns
         -------
         Count, or list of Count
             ``.engine`` is ``"cluster"``.
+
+        Raises
+        ------
+        DeviceError
+            ``device="cuda"``, and no node has a GPU for a task.
+        DeviceMemoryError
+            The graph or the search does not fit on a GPU, or into `gpu_memory`.
         """
+        if options.get("device", "auto") not in ("auto", "cpu"):
+            return self._count_on_gpus(graph, pattern, options)
         self._check(options)
         if isinstance(graph, ShardedGraph):
             return self._count_sharded(graph, pattern, options)
@@ -309,12 +324,40 @@ class Cluster:
             found: Count | list[Count] = count(data, pattern, **options)
             return found
 
+    def _count_on_gpus(
+        self,
+        graph: GraphLike | ShardedGraph,
+        pattern: QueryLike | Sequence[QueryLike],
+        options: CountOptions,
+    ) -> Count | list[Count]:
+        """Count by tasks that have one GPU each."""
+        kind = check_device(options["device"])
+        wanted = "'auto' or 'cpu' on a cluster"
+        if ":" in kind:
+            raise ArgumentError("device", "'cuda' on a cluster, where Ray assigns GPUs to tasks", kind)
+        if isinstance(graph, ShardedGraph):
+            raise ArgumentError("device", f"{wanted} for a sharded graph", kind)
+        self._check(options, kind)
+        for name in ("distinct", "having", "copies"):
+            if options.get(name):
+                raise ArgumentError("device", f"{wanted} beside {name}=", kind)
+        if asks_for_rows(pattern) or any(isinstance(one, Query) for one in as_queries(pattern)[0]):
+            raise ArgumentError("device", f"{wanted} for patterns with DISTINCT, OPTIONAL or paths", kind)
+        if kind not in self._gpus:  # imported by calls that need it
+            from motiflux.cluster.gpu_engine import GpuClusterEngine, OnGpus
+
+            self._gpus[kind] = OnGpus(GpuClusterEngine(self._workers, kind, self._engine), self._engine)
+        data = self._graph(graph)
+        with self._here(pattern), doing_elsewhere(self._gpus[kind]):
+            found: Count | list[Count] = count(data, pattern, **options)
+            return found
+
     def _count_sharded(
         self, graph: ShardedGraph, pattern: QueryLike | Sequence[QueryLike], options: CountOptions
     ) -> Count | list[Count]:
         """Count in a sharded graph."""
         check_known(options, CountOptions.__optional_keys__)
-        for name in ("distinct", "having"):
+        for name in ("distinct", "having", "gpu_memory"):
             if options.get(name) is not None:
                 raise ArgumentError(name, "None for a sharded graph", options.get(name))
         if asks_for_rows(pattern):
@@ -565,12 +608,16 @@ class Cluster:
             self._workers.note_path(data, graph)
         return data
 
-    def _check(self, options: Mapping[str, Any]) -> None:
-        """Refuse options that a cluster does not have."""
-        if options.get("device", "auto") not in ("auto", "cpu") or options.get("devices") is not None:
-            raise ArgumentError("device", "'auto' or 'cpu' on a cluster", options.get("device"))
-        if options.get("engine", "auto") not in ("auto", "cpu"):
-            raise ArgumentError("engine", "'auto' or 'cpu' on a cluster", options.get("engine"))
+    def _check(self, options: Mapping[str, Any], gpus: str | None = None) -> None:
+        """Refuse options that a cluster does not have, or its tasks on GPUs of the kind `gpus`."""
+        device, engine = options.get("device", "auto"), options.get("engine", "auto")
+        if device not in ("auto", "cpu", gpus):
+            raise ArgumentError("device", "'auto' or 'cpu' for this call on a cluster", device)
+        if options.get("devices") is not None:
+            raise ArgumentError("devices", "None on a cluster", options["devices"])
+        if engine not in ("auto", "cpu" if gpus is None else "dfs"):
+            one = "'cpu'" if gpus is None else f"'dfs' beside device={gpus!r}"
+            raise ArgumentError("engine", f"'auto' or {one} on a cluster", engine)
 
     @contextmanager
     def _here(self, pattern: object) -> Iterator[None]:
@@ -579,7 +626,7 @@ class Cluster:
         with doing_elsewhere(self):
             yield
 
-    def engine(self) -> tuple[Engine, str]:
+    def engine(self, why_host: str | None) -> tuple[Engine, str]:
         """Return the engine; see `motiflux.request.elsewhere`."""
         return self._engine, "a cluster was asked for"
 

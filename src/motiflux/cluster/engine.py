@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from motiflux import log
 from motiflux.cluster.row_tasks import WholeRows
@@ -55,6 +55,25 @@ class Cut:
     whole: bool
     seconds: float | None
     why: str
+
+
+class Progressing(Protocol):
+    """Shares of which some are done."""
+
+    done: int
+    units: int
+
+
+class Reported(Protocol):
+    """A search whose progress is reported."""
+
+    @property
+    def shares(self) -> Progressing:
+        """Its shares."""
+
+    @property
+    def found(self) -> int:
+        """Embeddings found."""
 
 
 class ClusterEngine(CpuEngine):
@@ -126,7 +145,7 @@ class ClusterEngine(CpuEngine):
         return [one for one in found if one is not None]
 
     def _search(self, searches: Sequence[CountSearch], request: Request, deadline: Deadline) -> None:
-        report = _reporting(searches, request, deadline)
+        report = reporting(searches, request, deadline)
         driver = self._workers.driver()
         driver.run_all(searches, deadline, report)
         for search in searches:
@@ -202,6 +221,11 @@ class CountSearch:
         self.too_many_choices = False
 
     @property
+    def found(self) -> int:
+        """Embeddings found."""
+        return self.total * self._plan.multiplier
+
+    @property
     def over(self) -> bool:
         """Whether a limit is reached."""
         return self.too_many_choices or (self._limit is not None and self.total > self._limit)
@@ -227,22 +251,22 @@ class CountSearch:
 
     def outcome(self) -> Outcome:
         """Return the count, at most the limit."""
-        total = self.total * self._plan.multiplier
-        limit = self._request.limit
+        total, limit = self.found, self._request.limit
         if limit is not None and total > limit:
             return Outcome(limit, False)
         return Outcome(total, not self.late)
 
 
-def _reporting(
-    searches: Sequence[CountSearch], request: Request, deadline: Deadline
+def reporting(
+    searches: Sequence[Reported], request: Request, deadline: Deadline
 ) -> Callable[[], None] | None:
+    """Return the function that reports the progress of searches; None if nobody asked for reports."""
     report = request.progress
     if report is None:
         return None
 
     def tell() -> None:
-        each = tuple(search.total * search._plan.multiplier for search in searches)
+        each = tuple(search.found for search in searches)
         done = sum(search.shares.done for search in searches)
         total = sum(search.shares.units for search in searches)
         report(ProgressReport(done, total, sum(each), deadline.elapsed(), each if len(each) > 1 else ()))

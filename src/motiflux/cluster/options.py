@@ -36,6 +36,7 @@ class CountOptions(ExactOptions, total=False):
     """Options of `motiflux.count`."""
 
     limit: int | None
+    gpu_memory: int | str | None
     copies: bool
     distinct: Distinct | None
     having: Having | None

@@ -122,7 +122,7 @@ def plain(request: Request) -> Request:
 _KEPT: OrderedDict[str, tuple[Graph, Any, Request, dict[str, Any]]] = OrderedDict()
 
 
-def _content(job: Job) -> tuple[Graph, Any, Request, dict[str, Any]]:
+def content_of(job: Job) -> tuple[Graph, Any, Request, dict[str, Any]]:
     """Return the graph, the plan and the request of a job, and a place for what is made of them."""
     kept = _KEPT.get(job.token)
     if kept is None:
@@ -154,7 +154,7 @@ def native_search(graph: Graph, plan: Plan, request: Request, *, images: bool = 
 def _search(
     job: Job, threads: int, *, images: bool = False
 ) -> tuple[_native.NativePlan, Plan, Graph, Request]:
-    graph, plan, request, made = _content(job)
+    graph, plan, request, made = content_of(job)
     if "search" not in made:
         search = native_search(graph, plan, replace(request, threads=threads), images=images)
         if search.units != job.units:
@@ -248,7 +248,7 @@ def write_share(job: Job, share: Share, bounds: Bounds, folder: str, name: str, 
     """
     watch = Watch()
     blocks, left, stop = _blocks(job, share, bounds)
-    graph, plan, _, _ = _content(job)
+    graph, plan, _, _ = content_of(job)
     images = Images(plan)
     found = sum(len(block) for block in blocks)
     rows, data = parquet_of(graph, columns, [images.of(block) for block in blocks])
@@ -320,7 +320,7 @@ def images_of_share(
 def count_whole(job: Job, threads: int, timeout: float | None) -> Done:
     """Count by a physical plan that is not cut, such as one of tables."""
     watch = Watch()
-    graph, physical, request, _ = _content(job)
+    graph, physical, request, _ = content_of(job)
     here = replace(request, threads=threads, timeout=timeout)
     return watch.done(CpuEngine().count(graph, physical, here, Deadline.after(timeout)))
 
@@ -328,7 +328,7 @@ def count_whole(job: Job, threads: int, timeout: float | None) -> Done:
 def images_whole(job: Job, threads: int, timeout: float | None) -> Done:
     """Count by the images of several plans that are not cut."""
     watch = Watch()
-    graph, plans, request, _ = _content(job)
+    graph, plans, request, _ = content_of(job)
     here = replace(request, threads=threads, timeout=timeout)
     return watch.done(count_all_images(graph, plans, here, Deadline.after(timeout)))
 
@@ -378,7 +378,7 @@ def draw_trees(job: Job, seed: int, first: int, count: int, threads: int, left: 
 
 
 def _candidates(job: Job, threads: int) -> _native.SampleGraph:
-    graph, plan, _, made = _content(job)
+    graph, plan, _, made = content_of(job)
     if "candidates" not in made:
         made["candidates"] = sample_graph(graph, plan, threads)
     candidates: _native.SampleGraph = made["candidates"]

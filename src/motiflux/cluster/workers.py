@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 _MOST_TRIES = 5
 _LOOK_SECONDS = 0.05
+_SEES_ALL_GPUS = {"RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1"}
 
 
 @dataclass(slots=True)
@@ -60,13 +61,29 @@ class Workers:
     @property
     def device(self) -> str:
         """The cluster in words."""
-        nodes = len(self.connection.nodes())
-        return f"{self.connection.cpus} CPUs of {nodes} node{'' if nodes == 1 else 's'}"
+        return f"{self.connection.cpus} CPUs of {_nodes(len(self.connection.nodes()))}"
 
-    def driver(self) -> Driver:
-        """Return who hands out the tasks of a call."""
-        self._check_open()
-        return Driver(self.connection, self.slots, self.records)
+    @property
+    def gpus(self) -> int:
+        """Number of GPUs, each for one task at a time; a task takes the CPUs of its threads, too."""
+        return sum(self._gpus_of(node) for node in self.connection.nodes())
+
+    @property
+    def gpus_told(self) -> str:
+        """The GPUs in words."""
+        having = [node for node in self.connection.nodes() if self._gpus_of(node) > 0]
+        kinds = {name.partition(":")[2] for node in having for name in node["Resources"] if _is_kind(name)}
+        told = f"{self.gpus} GPU{'' if self.gpus == 1 else 's'} of {_nodes(len(having))}"
+        return f"{told}: {', '.join(sorted(kinds))}" if kinds else told
+
+    def _gpus_of(self, node: dict[str, Any]) -> int:
+        resources = node["Resources"]
+        return min(int(resources.get("GPU", 0)), int(resources["CPU"]) // self.threads)
+
+    def driver(self, slots: int | None = None) -> Driver:
+        """Return who hands out the tasks of a call, of which `slots` can run at a time (None: by CPUs)."""
+        self.check_open()
+        return Driver(self.connection, self.slots if slots is None else slots, self.records)
 
     def begin(self) -> None:
         """Have worker processes start and import what tasks need, without waiting for them."""
@@ -75,7 +92,7 @@ class Workers:
 
     def share(self, graph: Graph) -> SharedGraph:
         """Return the way of workers to a graph."""
-        self._check_open()
+        self.check_open()
         return self._graphs.share(graph)
 
     def note_path(self, graph: Graph, path: Any) -> None:
@@ -84,28 +101,39 @@ class Workers:
 
     def job(self, graph: Graph, content: Any, units: int = 0, *, again: bool = False) -> Job:
         """Return a job whose plan and request each worker process gets once."""
-        self._check_open()
+        self.check_open()
         shared = self._graphs.put_again(graph) if again else self._graphs.share(graph)
         return Job(uuid.uuid4().hex, shared, [self.connection.ray.put(content)], units)
 
     def token(self) -> str:
         """Return a name for what worker processes keep."""
-        self._check_open()
+        self.check_open()
         return uuid.uuid4().hex
 
     def submit(
-        self, function: Callable[..., Done], name: str, *arguments: Any, cpus: int | None = None
+        self,
+        function: Callable[..., Done],
+        name: str,
+        *arguments: Any,
+        cpus: int | None = None,
+        on_gpu: bool = False,
     ) -> Any:
-        """Start a task; return the reference of its result."""
+        """Start a task; return the reference of its result.
+
+        Tasks on GPUs have processes of their own, which see all GPUs of the node: a process that has opened
+        one cannot be given another.
+        """
         remote = self._remote.get(function)
         if remote is None:
             remote = self._remote[function] = self.connection.ray.remote(function)
-        options = {
+        options: dict[str, Any] = {
             "name": name,
             "num_cpus": self.threads if cpus is None else cpus,
             "max_retries": RETRIES,
             "retry_exceptions": False,
         }
+        if on_gpu:
+            options |= {"num_gpus": 1, "runtime_env": {"env_vars": _SEES_ALL_GPUS}}
         return remote.options(**options).remote(*arguments)
 
     def whole(
@@ -183,6 +211,16 @@ class Workers:
         ]
         return list(ray.get(references))
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raise `ClusterError` if the cluster was closed."""
         if not self.open:
             raise ClusterError("this Cluster is closed: make a new one")
+
+
+def _is_kind(resource: str) -> bool:
+    """Return whether a resource of Ray's names a kind of GPU."""
+    return resource.startswith("accelerator_type:")
+
+
+def _nodes(number: int) -> str:
+    return f"{number} node{'' if number == 1 else 's'}"

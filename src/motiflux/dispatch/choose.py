@@ -41,7 +41,7 @@ def choose_engine(
     """
     if request.elsewhere is not None:
         who: StandIn = request.elsewhere
-        return who.engine()
+        return who.engine(_why_host(request, patterns))
     device, engine = request.device, request.engine
     if (why := _why_host(request, patterns)) is not None:
         others = " and ".join(repr(one) for one in (device, engine) if one not in ("auto", "cpu"))

@@ -25,7 +25,7 @@ from motiflux.gpu.runtime.accelerator import Accelerator, known_accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.runtime.kernel_times import on_host
 from motiflux.gpu.runtime.launches import Result
-from motiflux.gpu.strategy import clique_rows, gather, listing, strategy
+from motiflux.gpu.strategy import DeviceFacts, clique_rows, gather, listing, strategy
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
@@ -61,7 +61,7 @@ _TOO_FAR = {
 }
 """The reason to take the fallback after a kernel gave up, by whether the plan has no comparisons."""
 
-_SET_UP = {Family.UNIVERSAL_VERTEX: set_up_universal_vertex, Family.CLIQUES: set_up_cliques}
+SET_UP = {Family.UNIVERSAL_VERTEX: set_up_universal_vertex, Family.CLIQUES: set_up_cliques}
 """Functions that set up the jobs of kernels that count in bitmaps."""
 
 CAPABILITIES = Capabilities(
@@ -83,6 +83,11 @@ class DfsEngine:
     def __init__(self, group: DeviceGroup) -> None:
         self.group = group
         self.device = group.name
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """Facts of one device, by which plans are made."""
+        return self.group.facts
 
     def is_current(self) -> bool:
         """Whether the names of the devices still belong to the same open devices in this process."""
@@ -147,7 +152,7 @@ class DfsEngine:
 
     def strategy(self, graph: Graph, plan: Plan, request: Request, *, counting: bool = True) -> PhysicalPlan:
         """Return the physical plan of a logical plan."""
-        facts = self.group.facts
+        facts = self.facts
         if not counting:
             return listing(plan, facts, request)
         return strategy(plan, gather(graph, plan, facts, request), facts, request)
@@ -245,7 +250,7 @@ class DfsEngine:
             except OutOfTimeError:
                 complete = False
                 break
-            in_time, result = _run(job, deadline, report, found, times)
+            in_time, result = run_job(job, deadline, report, found, times)
             if result.overflow:
                 return None
             found += result.found
@@ -273,7 +278,7 @@ class DfsEngine:
         devices = len(group.accelerators)
 
         def make(accelerator: Accelerator) -> SearchJob:
-            in_bits = _SET_UP.get(stage.family)
+            in_bits = SET_UP.get(stage.family)
             set_up = set_up_stage if in_bits is None else partial(in_bits, devices=devices)
             return prepare(accelerator, graph, stage, request, limit, deadline, set_up)
 
@@ -305,7 +310,7 @@ class DfsEngine:
 
         try:
             job = make(group.first) if group.alone else GroupJob.of_shares(group, make)
-            in_time, result = _run(job, deadline, request.progress)
+            in_time, result = run_job(job, deadline, request.progress)
         except OutOfTimeError:
             return Outcome(0, False)
         except TooWide:
@@ -408,7 +413,7 @@ def _may_be_in_bits(graph: Graph, pattern: Pattern, request: Request) -> bool:
     return has_universal_vertex(bind(pattern, graph), request.semantics)
 
 
-def _run(
+def run_job(
     job: Job, deadline: Deadline, progress: ProgressCallback | None, before: int = 0, times: int = 1
 ) -> tuple[bool, Result]:
     """Launch a job, wait for its end and close it; return whether it ended in time, and its result."""

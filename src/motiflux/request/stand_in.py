@@ -16,8 +16,14 @@ from motiflux.types import VertexArray
 class StandIn(Protocol):
     """Who does the work of a call; `Request.elsewhere` names it."""
 
-    def engine(self) -> tuple[Engine, str]:
-        """Return the engine that counts and lists, and the reason for it in words."""
+    def engine(self, why_host: str | None) -> tuple[Engine, str]:
+        """Return the engine that counts and lists, and the reason for it in words.
+
+        Parameters
+        ----------
+        why_host
+            The reason for the CPU if no engine on GPUs can execute the request; None if some can.
+        """
 
     def image_counter(self) -> ImageCounter:
         """Return who counts by images."""

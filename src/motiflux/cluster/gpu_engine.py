@@ -1,0 +1,311 @@
+"""Counts on the GPUs of a cluster: a task has one GPU, and searches a share of the work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from motiflux import log
+from motiflux.cluster.driver import Driver
+from motiflux.cluster.engine import NAME, ClusterEngine, reporting
+from motiflux.cluster.gpu_tasks import Found, count_on_gpu, look_at_gpu
+from motiflux.cluster.shares import Order, roots
+from motiflux.cluster.tasks import Bounds, Done, plain
+from motiflux.cluster.workers import Workers
+from motiflux.errors import ClusterError, DeviceError, DeviceMemoryError
+from motiflux.gpu.engine import CAPABILITIES, DfsEngine
+from motiflux.gpu.strategy import DeviceFacts
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.plan import Plan
+from motiflux.plan.physical import Family, PhysicalPlan
+from motiflux.request.deadline import Deadline
+from motiflux.request.engine import Engine, Outcome, Ran
+from motiflux.request.request import Request
+
+_SHARES = 4
+"""Shares of a count for each GPU: a task that is lost repeats one of them."""
+
+
+class GpuClusterEngine(DfsEngine):
+    """Plans as the engine ``dfs`` does for one of the GPUs, and counts on all of them.
+
+    Plans have no candidate spaces, whose rows differ from GPU to GPU, and no counts in parts, unless the
+    switch ``parts`` is on.
+
+    Parameters
+    ----------
+    kind
+        The kind of device: ``"cuda"``.
+    host
+        Counts what kernels cannot.
+    """
+
+    name = NAME
+    capabilities = replace(CAPABILITIES, candidate_spaces=False, at_once=True)
+
+    def __init__(self, workers: Workers, kind: str, host: ClusterEngine) -> None:
+        self._workers, self._kind, self._host = workers, kind, host
+        self._facts: DeviceFacts | None = None
+        self.check()
+
+    def check(self) -> None:
+        """Raise `DeviceError` if the cluster has no GPU for a task; take note of those that it has."""
+        workers = self._workers
+        workers.check_open()
+        if workers.gpus == 0:
+            threads = f" and {workers.threads} CPUs" if workers.threads > 1 else ""
+            raise DeviceError(
+                f"device={self._kind!r}: expected a cluster with a node of at least one GPU{threads}, "
+                f"found {workers.device}, none with a GPU that Ray was told of (ray start --num-gpus)"
+            )
+        self.device = f"{self._kind}, {workers.gpus_told}"
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """Facts of one of the GPUs."""
+        assert self._facts is not None, "a plan comes first"
+        return self._facts
+
+    def is_current(self) -> bool:
+        """Whether the cluster is still connected."""
+        return self._workers.open
+
+    def begin(self, physical: PhysicalPlan, request: Request) -> bool:
+        """Return True: workers compile."""
+        return True
+
+    def plan(
+        self,
+        graph: Graph,
+        pattern: Pattern,
+        request: Request,
+        deadline: Deadline,
+        *,
+        counting: bool = True,
+        beside: Sequence[Plan] = (),
+    ) -> PhysicalPlan | None:
+        """Return the physical plan of a count; None if time was up before there was one."""
+        if self._facts is None:
+            look = _Look(self._workers, self._kind)
+            self._driver().run_all([look], deadline)
+            if look.facts is None:
+                return None
+            self._facts = look.facts
+        if request.tuning["parts"] == "auto":
+            request = replace(request, tuning={**request.tuning, "parts": "off"})
+        return super().plan(graph, pattern, request, deadline, counting=counting, beside=beside)
+
+    def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
+        """Return the count, at most ``request.limit``."""
+        return self.count_together(graph, [physical], request, deadline)[0]
+
+    def count_together(
+        self, graph: Graph, plans: Sequence[PhysicalPlan], request: Request, deadline: Deadline
+    ) -> list[Outcome]:
+        """Return the count of each plan; the tasks of one follow those of another without a pause."""
+        found: dict[int, Outcome] = {}
+        searches: dict[int, GpuCount] = {}
+        for at, physical in enumerate(plans):
+            if physical.plan.impossible is not None:
+                found[at] = Outcome(0, True)
+            elif physical.stages[0].family is Family.HOST:
+                found[at] = self._count_on_cpus(graph, physical, request, deadline)
+            else:
+                number = f", {at + 1}" if len(plans) > 1 else ""
+                searches[at] = GpuCount(self._workers, graph, physical, request, self._kind, number)
+        if searches:
+            driver, counts = self._driver(), list(searches.values())
+            driver.run_all(counts, deadline, reporting(counts, request, deadline))
+            for search in counts:
+                search.late = search.late or not driver.has_all_of(search)
+        for at, search in searches.items():
+            then = search.then()
+            found[at] = search.outcome() if then is None else self.count(graph, then, request, deadline)
+        return [found[at] for at in range(len(plans))]
+
+    def _count_on_cpus(
+        self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline
+    ) -> Outcome:
+        """Return the count by tasks on CPUs."""
+        pattern, host = physical.plan.asked, self._host
+        assert pattern is not None
+        planned = host.plan(graph, pattern, request, deadline)
+        outcome = Outcome(0, False) if planned is None else host.count(graph, planned, request, deadline)
+        why = physical.notes.lstrip("; ") or "a number passed the range of its kernels"
+        return replace(outcome, ran=Ran(host.name, host.device, why))
+
+    def _driver(self) -> Driver:
+        self.check()
+        return self._workers.driver(self._workers.gpus)
+
+
+class OnGpus:
+    """Does the counts of a call on GPUs; see `motiflux.request.stand_in`."""
+
+    def __init__(self, engine: GpuClusterEngine, host: ClusterEngine) -> None:
+        self._engine, self._host = engine, host
+
+    def engine(self, why_host: str | None) -> tuple[Engine, str]:
+        """Return the engine, and the reason for it in words."""
+        if why_host is not None:
+            return self._host, f"{why_host}, not {self._engine.device}"
+        return self._engine, "GPUs of a cluster were asked for"
+
+
+@dataclass(slots=True)
+class Parts:
+    """Shares of equal size that have numbers; `motiflux.cluster.driver.Waiting`."""
+
+    units: int
+    done: int = 0
+    given: int = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether no share waits."""
+        return self.given == self.units
+
+    def take(self, wanted: int) -> Order | None:
+        """Return the next share; None if there is none."""
+        if self.empty:
+            return None
+        self.given += 1
+        return Order(self.given - 1, [roots(self.given - 1, self.given)], math.inf)
+
+
+class GpuCount:
+    """The count of one plan by tasks on GPUs.
+
+    Attributes
+    ----------
+    late
+        Whether time was up.
+    """
+
+    divisible = False
+
+    def __init__(
+        self,
+        workers: Workers,
+        graph: Graph,
+        physical: PhysicalPlan,
+        request: Request,
+        kind: str,
+        number: str,
+    ) -> None:
+        self._workers, self._graph, self._physical, self._kind = workers, graph, physical, kind
+        self._uncut = physical.stages[0].family is Family.TABLES
+        self._times = 1 if self._uncut else physical.plan.multiplier
+        self._limit = None if request.limit is None else request.limit // self._times
+        self._asked = request
+        self._content = (physical, plain(request))
+        self._job = workers.job(graph, self._content)
+        self.name = f"count {workers.pattern}{number}"
+        self.shares = Parts(1 if self._uncut else _SHARES * workers.gpus)
+        self._total = 0
+        self._cut: tuple[Hashable, ...] = ()
+        self._whole = True
+        self._overflow = False
+        self._refused: tuple[str, int, int] | None = None
+        self.late = False
+
+    @property
+    def found(self) -> int:
+        """Embeddings found."""
+        return self._total * self._times
+
+    @property
+    def over(self) -> bool:
+        """Whether a limit is reached, or the kernels of the plan failed."""
+        failed = self._overflow or self._refused is not None
+        return failed or (self._limit is not None and self._total > self._limit)
+
+    def submit(self, order: Order) -> Any:
+        """Start a task."""
+        left = None if self._limit is None else self._limit - self._total
+        seconds = None if math.isinf(order.seconds) else order.seconds
+        bounds = Bounds(self._workers.threads, seconds=seconds, limit=left)
+        share = order.number, self.shares.units
+        return self._workers.submit(
+            count_on_gpu, self.name, self._job, self._kind, share, bounds, on_gpu=True
+        )
+
+    def take(self, order: Order, done: Done) -> None:
+        """Add the embeddings of a task.
+
+        Raises
+        ------
+        ClusterError
+            Two GPUs cut the work in different ways, so that their shares are not parts of one whole.
+        """
+        found: Found = done.value
+        self._overflow = self._overflow or found.overflow
+        self._refused = self._refused or found.refused
+        if found.overflow or found.refused:
+            return
+        self._total += found.value
+        self._whole = self._whole and found.whole
+        self.shares.done += 1
+        if any(one != other for one, other in zip(found.cut, self._cut, strict=False)):
+            raise ClusterError(
+                f"{self.name}: expected GPUs of one kind, which cut the work alike, found {self._cut} and "
+                f"{found.cut} (node {done.node})"
+            )
+        self._cut = max(self._cut, found.cut, key=len)
+
+    def renew(self) -> None:
+        """Share the graph again."""
+        self._job = self._workers.job(self._graph, self._content, again=True)
+
+    def then(self) -> PhysicalPlan | None:
+        """Return the plan that counts instead, if the kernels of this one failed.
+
+        Raises
+        ------
+        DeviceMemoryError
+            A GPU has too little memory, and no other kernels need less.
+        """
+        if not self._overflow and self._refused is None:
+            return None
+        fallback, why = self._physical.fallback, "a number passed the range of its kernels"
+        if not self._overflow and self._refused is not None:
+            why, needed, available = self._refused
+            if fallback is None or self._physical.stages[0].family is Family.SEARCH:
+                error = DeviceMemoryError(self.name, needed, available, "")
+                error.args = (why,)
+                raise error
+        assert fallback is not None, "the host counts any number"
+        log.ENGINE.info("%s takes over: %s", fallback, why)
+        return fallback
+
+    def outcome(self) -> Outcome:
+        """Return the count, at most the limit."""
+        total, limit = self.found, self._asked.limit
+        if limit is not None and total > limit:
+            return Outcome(limit, False)
+        return Outcome(total, self._whole and not self.late)
+
+
+class _Look:
+    """A look at one of the GPUs: plans depend on its size and speed."""
+
+    name = "look at a GPU"
+    divisible = False
+    over = False
+
+    def __init__(self, workers: Workers, kind: str) -> None:
+        self._workers, self._kind = workers, kind
+        self.shares = Parts(1)
+        self.facts: DeviceFacts | None = None
+
+    def submit(self, order: Order) -> Any:
+        return self._workers.submit(look_at_gpu, self.name, self._kind, on_gpu=True)
+
+    def take(self, order: Order, done: Done) -> None:
+        self.facts = done.value
+
+    def renew(self) -> None:
+        """Do nothing: the task has no graph."""
