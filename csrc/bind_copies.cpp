@@ -243,22 +243,32 @@ nb::tuple build_copies(const InputArray<std::uint64_t>& offsets, const InputArra
                         others);
 }
 
+copies::PairSource checked_pairs(const InputArray<std::uint64_t>& offsets,
+                                 const InputArray<std::uint32_t>& neighbors,
+                                 const InputArray<std::uint64_t>& starts,
+                                 const std::vector<InputArray<std::int64_t>>& columns, bool floats) {
+  copies::PairSource source{as_span(offsets), as_span(neighbors), as_span(starts), {}, floats};
+  require(!source.offsets.empty() && source.offsets.back() == source.neighbors.size(),
+          "offsets do not end at the last pair");
+  require(source.offsets.front() == 0 && std::is_sorted(source.offsets.begin(), source.offsets.end()),
+          "offsets do not ascend from 0");
+  require(source.starts.size() == source.neighbors.size() + 1, "one start for each pair expected");
+  require(source.starts.front() == 0 && std::is_sorted(source.starts.begin(), source.starts.end()),
+          "starts do not ascend from 0");
+  for (const auto& column : columns) {
+    require(column.size() == source.starts.back(), "one value for each copy expected");
+    source.columns.push_back(as_span(column));
+  }
+  return source;
+}
+
 // The rows by main value of copies by pairs of vertices: columns, other vertices and their places among the
 // neighbours.
 nb::tuple sort_copies(const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors,
                       const InputArray<std::uint64_t>& starts,
                       const std::vector<InputArray<std::int64_t>>& columns, bool floats) {
-  copies::PairSource source{as_span(offsets), as_span(neighbors), as_span(starts), {}, floats};
-  require(!source.offsets.empty() && source.offsets.back() == source.neighbors.size(),
-          "offsets do not end at the last pair");
-  require(std::is_sorted(source.offsets.begin(), source.offsets.end()), "offsets do not ascend");
-  require(source.starts.size() == source.neighbors.size() + 1, "one start for each pair expected");
-  require(std::is_sorted(source.starts.begin(), source.starts.end()), "starts do not ascend");
   require(!columns.empty(), "copies without values have no order");
-  for (const auto& column : columns) {
-    require(column.size() == source.starts.back(), "one value for each copy expected");
-    source.columns.push_back(as_span(column));
-  }
+  const copies::PairSource source = checked_pairs(offsets, neighbors, starts, columns, floats);
   copies::ValueRows made;
   {
     const FreeGil free_gil;
@@ -267,6 +277,26 @@ nb::tuple sort_copies(const InputArray<std::uint64_t>& offsets, const InputArray
   nb::list of_rows;
   for (auto& column : made.columns) of_rows.append(given(std::move(column)));
   return nb::make_tuple(of_rows, nb::make_tuple(given(std::move(made.others)), given(std::move(made.pairs))));
+}
+
+// Offsets, neighbours, starts, rows of attributes and columns of copies by pairs as rows of their other
+// vertices.
+nb::tuple turn_copies(const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors,
+                      const InputArray<std::uint64_t>& starts, const InputArray<std::int64_t>& rows,
+                      const std::vector<InputArray<std::int64_t>>& columns) {
+  const copies::PairSource source = checked_pairs(offsets, neighbors, starts, columns, false);
+  require(rows.size() == source.starts.back(), "one row of attributes for each copy expected");
+  for (const std::uint32_t neighbor : source.neighbors)
+    require(neighbor + std::size_t{1} < source.offsets.size(), "no such vertex");
+  copies::CopyRows made;
+  {
+    const FreeGil free_gil;
+    made = copies::turned_around(source, as_span(rows));
+  }
+  nb::list of_columns;
+  for (auto& column : made.columns) of_columns.append(given(std::move(column)));
+  return nb::make_tuple(given(std::move(made.offsets)), given(std::move(made.neighbors)),
+                        given(std::move(made.starts)), given(std::move(made.rows)), of_columns);
 }
 
 }  // namespace
@@ -424,6 +454,8 @@ void bind_copies(nb::module_& module) {
              "by_value"_a);
   module.def("sort_copies", &sort_copies, nb::kw_only(), "offsets"_a, "neighbors"_a, "starts"_a, "columns"_a,
              "floats"_a);
+  module.def("turn_copies", &turn_copies, nb::kw_only(), "offsets"_a, "neighbors"_a, "starts"_a, "rows"_a,
+             "columns"_a);
   module.def(
       "arcs_by_target",
       [](const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors) {

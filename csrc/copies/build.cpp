@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 namespace motiflux::copies {
@@ -126,6 +127,51 @@ ValueRows sort_by_value(const PairSource& source) {
       made.pairs.push_back(pair);
     }
   }
+  return made;
+}
+
+CopyRows turned_around(const PairSource& source, std::span<const std::int64_t> rows) {
+  struct From {
+    std::uint32_t pair = 0, vertex = 0;
+  };
+  constexpr std::size_t kAhead = 16;  // pairs to one vertex are far from each other
+  const std::size_t vertices = source.offsets.size() - 1, pairs = source.neighbors.size();
+  CopyRows made;
+  made.offsets.assign(vertices + 1, 0);
+  for (const std::uint32_t other : source.neighbors) ++made.offsets[other + std::size_t{1}];
+  std::partial_sum(made.offsets.begin(), made.offsets.end(), made.offsets.begin());
+  Values<From> order(pairs);
+  std::vector<std::uint64_t> next(made.offsets.begin(), made.offsets.end());
+  for (std::size_t vertex = 0; vertex < vertices; ++vertex)
+    for (std::uint64_t pair = source.offsets[vertex]; pair < source.offsets[vertex + 1]; ++pair)
+      order[next[source.neighbors[pair]]++] = {static_cast<std::uint32_t>(pair),
+                                               static_cast<std::uint32_t>(vertex)};
+  made.neighbors.resize(pairs);
+  made.starts.resize(pairs + 1);
+  made.rows.resize(rows.size());
+  made.columns.resize(source.columns.size());
+  for (auto& column : made.columns) column.resize(rows.size());
+  std::vector<std::pair<const std::int64_t*, std::int64_t*>> arrays{{rows.data(), made.rows.data()}};
+  for (std::size_t at = 0; at < source.columns.size(); ++at)
+    arrays.emplace_back(source.columns[at].data(), made.columns[at].data());
+  std::uint64_t copy = 0;
+  for (std::size_t at = 0; at < pairs; ++at) {
+    if (at + 2 * kAhead < pairs) __builtin_prefetch(&source.starts[order[at + 2 * kAhead].pair]);
+    if (at + kAhead < pairs) {
+      const std::uint32_t pair = order[at + kAhead].pair;
+      for (const auto& [from, to] : arrays) {
+        __builtin_prefetch(from + source.starts[pair]);
+        __builtin_prefetch(from + source.starts[pair + 1] - 1);
+      }
+    }
+    const auto [pair, vertex] = order[at];
+    made.neighbors[at] = vertex;
+    made.starts[at] = copy;
+    const std::uint64_t first = source.starts[pair], last = source.starts[pair + 1];
+    for (const auto& [from, to] : arrays) std::copy(from + first, from + last, to + copy);
+    copy += last - first;
+  }
+  made.starts[pairs] = copy;
   return made;
 }
 

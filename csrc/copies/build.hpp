@@ -9,9 +9,9 @@
 
 namespace motiflux::copies {
 
-// Searches read these at random.
+// Searches read these at random. New elements are not cleared.
 template <class T>
-using Values = std::vector<T, LargePages<T>>;
+using Values = std::vector<T, UnclearedPages<T>>;
 
 // The copies of each vertex by main value.
 struct ValueRows {
@@ -55,6 +55,10 @@ struct PairSource {
 };
 
 ValueRows sort_by_value(const PairSource& source);
+
+// The same copies by pairs of vertices as rows of their other vertices, without rows by main value. `rows`
+// has the row of attributes of each copy.
+CopyRows turned_around(const PairSource& source, std::span<const std::int64_t> rows);
 
 // The arc in rows of sources of each arc in rows of targets: rows of targets have `offsets`, and the arcs of
 // one target keep their order.

@@ -379,6 +379,16 @@ def sort_copies(
     columns: Sequence[NDArray[np.int64]],
     floats: bool,
 ) -> tuple[list[NDArray[np.int64]], tuple[NDArray[np.uint32], NDArray[np.uint32]]]: ...
+def turn_copies(
+    *,
+    offsets: NDArray[np.uint64],
+    neighbors: NDArray[np.uint32],
+    starts: NDArray[np.uint64],
+    rows: NDArray[np.int64],
+    columns: Sequence[NDArray[np.int64]],
+) -> tuple[
+    NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64], NDArray[np.int64], list[NDArray[np.int64]]
+]: ...
 def arcs_by_target(offsets: NDArray[np.uint64], neighbors: NDArray[np.uint32]) -> NDArray[np.uint32]: ...
 
 class SampleGraph:

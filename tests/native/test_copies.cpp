@@ -197,4 +197,13 @@ int main() {
   const std::vector<std::uint32_t> targets{1, 0, 1};
   const std::vector<std::uint32_t> by_target = arcs_by_target(offsets, targets);
   CHECK((by_target == std::vector<std::uint32_t>{1, 0, 2}));
+  // 0->1 has two copies, 1->0 one, 1->1 three.
+  const std::vector<std::uint64_t> starts{0, 2, 3, 6};
+  const std::vector<std::int64_t> rows{3, 5, 0, 4, 1, 2}, times{10, 11, 12, 13, 14, 15};
+  const CopyRows turned = turned_around({offsets, targets, starts, {times}, false}, rows);
+  CHECK((turned.offsets == Values<std::uint64_t>{0, 1, 3, 3}));
+  CHECK((turned.neighbors == Values<std::uint32_t>{1, 0, 1}));
+  CHECK((turned.starts == Values<std::uint64_t>{0, 1, 3, 6}));
+  CHECK((turned.rows == Values<std::int64_t>{0, 3, 5, 4, 1, 2}));
+  CHECK((turned.columns[0] == Values<std::int64_t>{12, 10, 11, 13, 14, 15}));
 }

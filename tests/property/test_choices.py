@@ -11,7 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import motiflux as mf
 from motiflux import _native
+from motiflux.graph import Direction
+from motiflux.graph import copies as copies_module
+from motiflux.graph.copies import ColumnKey, CopyKey, Form
 
 OPERATORS = [eq, ne, lt, le, gt, ge]
 
@@ -170,3 +174,70 @@ def test_copies_are_sorted_by_pair_and_by_vertex(edges: list[tuple[int, int, flo
         np.testing.assert_array_equal(first_time, second_time)
         assert sorted(zip(decoded[1][whole], others[whole].tolist(), strict=True)) == expected_row
         assert neighbors[first:last][places[whole]].tolist() == others[whole].tolist()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 4),
+            st.integers(0, 4),
+            st.sampled_from(("a", "b")),
+            st.sampled_from((None, -1.5, -0.0, 0.0, 7.5)),
+            st.integers(0, 3),
+        ),
+        min_size=1,
+        max_size=30,
+    ),
+    st.booleans(),
+    st.sampled_from(
+        (
+            (),
+            (ColumnKey("time", Form.INTEGER),),
+            (ColumnKey("x", Form.FLOAT), ColumnKey("time", Form.INTEGER)),
+        )
+    ),
+    st.booleans(),
+)
+def test_copies_turned_around_are_those_read_by_target(
+    edges: list[tuple[int, int, str, float | None, int]],
+    one_label: bool,
+    columns: tuple[ColumnKey, ...],
+    by_value: bool,
+) -> None:
+    graph = mf.Graph.from_edges(
+        [edge[:2] for edge in edges],
+        directed=True,
+        num_vertices=5,
+        edge_labels=[edge[2] for edge in edges],
+        edge_attributes={"x": [edge[3] for edge in edges], "time": [edge[4] for edge in edges]},
+        self_loops="drop",
+    )
+    key = CopyKey(Direction.IN, (0,) if one_label else None, None, columns, by_value)
+    found, expected = copies_module.copy_index(graph, key), copies_module._built(graph, key)
+    for array in ("offsets", "neighbors", "starts", "rows", "lasts"):
+        np.testing.assert_array_equal(getattr(found, array), getattr(expected, array))
+    np.testing.assert_array_equal(found.columns, expected.columns)
+    assert (found.by_value is None) == (expected.by_value is None)
+    if found.by_value is not None and expected.by_value is not None:
+        np.testing.assert_array_equal(found.by_value.columns, expected.by_value.columns)
+        for one, other in zip(found.by_value.arrays, expected.by_value.arrays, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_copies_that_are_malformed_are_not_turned_around() -> None:
+    given = {
+        "offsets": np.array([0, 1, 1], dtype=np.uint64),
+        "neighbors": np.array([1], dtype=np.uint32),
+        "starts": np.array([0, 2], dtype=np.uint64),
+        "rows": np.array([4, 7]),
+        "columns": [],
+    }
+    assert _native.turn_copies(**given)[0].tolist() == [0, 0, 1]
+    for name, value, message in (
+        ("neighbors", np.array([2], dtype=np.uint32), "no such vertex"),
+        ("rows", np.array([4]), "one row of attributes for each copy"),
+        ("starts", np.array([1, 2], dtype=np.uint64), "starts do not ascend from 0"),
+        ("offsets", np.array([1, 1, 1], dtype=np.uint64), "offsets do not ascend from 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            _native.turn_copies(**{**given, name: value})

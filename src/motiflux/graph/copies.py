@@ -168,19 +168,44 @@ def vertex_values(graph: Graph, key: ColumnKey) -> Values:
 
 
 def _build(graph: Graph, key: CopyKey) -> CopyIndex:
-    floats = bool(key.columns) and key.columns[0].form is Form.FLOAT
-    if key.by_value and key.columns:
-        pairs: CopyIndex | None = graph.memo.recent("copies", replace(key, by_value=False))
-        if pairs is not None:  # only the order by value is missing
-            columns_by_value, others_by_value = _native.sort_copies(
-                offsets=pairs.offsets,
-                neighbors=pairs.neighbors,
-                starts=pairs.starts,
-                columns=pairs.columns,
-                floats=floats,
-            )
-            by_pairs = pairs.offsets, pairs.starts
-            return replace(pairs, by_value=_rows_by_value(*by_pairs, columns_by_value, others_by_value))
+    by_pairs = replace(key, by_value=False)
+    pairs: CopyIndex | None = graph.memo.recent("copies", by_pairs) if key.by_value else None
+    if pairs is None and key.direction is Direction.IN and graph.directed and key.ends is None:
+        pairs = _turned(copy_index(graph, replace(by_pairs, direction=Direction.OUT)))
+    if pairs is None:
+        return _built(graph, key)
+    return _with_rows_by_value(pairs, key) if key.by_value and key.columns else pairs
+
+
+def _turned(index: CopyIndex) -> CopyIndex:
+    """Return the same copies as rows of targets; attributes by target are far from each other in memory."""
+    offsets, neighbors, starts, rows, columns = _native.turn_copies(
+        offsets=index.offsets,
+        neighbors=index.neighbors,
+        starts=index.starts,
+        rows=index.rows,
+        columns=index.columns,
+    )
+    return CopyIndex(offsets, neighbors, starts, _lasts(starts, columns), rows, tuple(columns), None)
+
+
+def _with_rows_by_value(index: CopyIndex, key: CopyKey) -> CopyIndex:
+    columns, others = _native.sort_copies(
+        offsets=index.offsets,
+        neighbors=index.neighbors,
+        starts=index.starts,
+        columns=index.columns,
+        floats=_of_floats(key),
+    )
+    return replace(index, by_value=_rows_by_value(index.offsets, index.starts, columns, others))
+
+
+def _of_floats(key: CopyKey) -> bool:
+    """Return whether main values are floats."""
+    return bool(key.columns) and key.columns[0].form is Form.FLOAT
+
+
+def _built(graph: Graph, key: CopyKey) -> CopyIndex:
     arcs = _arcs(graph, key.direction)
     allowed = None if key.edge_labels is None else mask(key.edge_labels, len(graph.edge_label_table))
     arc_mask = None if allowed is None or arcs.labels is None else allowed[arcs.labels]
@@ -201,14 +226,17 @@ def _build(graph: Graph, key: CopyKey) -> CopyIndex:
         arc_mask=arc_mask,
         row_mask=None if fitting is None else fitting.view(np.uint8),
         columns=[np.ascontiguousarray(column) for column, _ in columns],
-        floats=floats,
+        floats=_of_floats(key),
         by_value=key.by_value,
     )
     sorted_rows = None
     if others is not None:
         sorted_rows = _rows_by_value(offsets, starts, by_value, others)
-    lasts = values[0][starts[1:].astype(np.int64) - 1] if values else None
-    return CopyIndex(offsets, neighbors, starts, lasts, rows, tuple(values), sorted_rows)
+    return CopyIndex(offsets, neighbors, starts, _lasts(starts, values), rows, tuple(values), sorted_rows)
+
+
+def _lasts(starts: NDArray[np.uint64], columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64] | None:
+    return columns[0][starts[1:].astype(np.int64) - 1] if columns else None
 
 
 def _rows_by_value(
