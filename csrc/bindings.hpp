@@ -39,6 +39,7 @@ void bind_numbering(nanobind::module_& module);
 void bind_part(nanobind::module_& module);
 void bind_pcsr(nanobind::module_& module);
 void bind_records(nanobind::module_& module);
+void bind_related(nanobind::module_& module);
 void bind_ring(nanobind::module_& module);
 void bind_rows(nanobind::module_& module);
 void bind_runs(nanobind::module_& module);

@@ -25,6 +25,7 @@ NB_MODULE(_native, module) {
   motiflux::bind_part(module);
   motiflux::bind_pcsr(module);
   motiflux::bind_records(module);
+  motiflux::bind_related(module);
   motiflux::bind_ring(module);
   motiflux::bind_rows(module);
   motiflux::bind_runs(module);

@@ -350,6 +350,14 @@ class RowChoices:
     @property
     def finished(self) -> bool | None: ...
 
+class RelatedRows:
+    def __init__(
+        self, comparison: _Compared, left: bool, rows: NDArray[np.uint32], values: NDArray[np.int64]
+    ) -> None: ...
+    def count(
+        self, others: NDArray[np.uint32], values: NDArray[np.int64], same: Sequence[tuple[int, int]]
+    ) -> int: ...
+
 def build_copies(
     *,
     offsets: NDArray[np.uint64],

@@ -85,6 +85,7 @@ PARTS = {
     "test_lent_rows": ROWS,
     "test_parallel": THREADS,
     "test_pcsr": PCSR,
+    "test_related": COPIES,
     "test_rows": ROWS,
     "test_sets": ("csrc/sets/*.cpp",),
     "test_sharing": SEARCH,

@@ -14,6 +14,7 @@ from motiflux.api.queries.absent import AbsentEdge
 from motiflux.api.queries.absent_paths import AbsentPaths
 from motiflux.api.queries.checks import check_apart, check_symmetry_of
 from motiflux.api.queries.induced import without_induced
+from motiflux.api.queries.related_parts import NotSeparateError, RelatedParts, coinciding, joins, same_rows
 from motiflux.errors import ArgumentError, PatternError
 from motiflux.graph import Graph
 from motiflux.pattern import Query, QueryVertex
@@ -93,6 +94,8 @@ def count_rows(
     listing = Listing(graph, own, _COUNTED_ROWS, "all" if request.copies else False, (), False)
     listed = [case for case in shape.cases if case.without is not None]
     cases = [CaseSearch(listing, shape, case, deadline) for case in listed]
+    if len(cases) == 1 and (found := cases[0].counted(limit)) is not None:
+        return found
     width = 1 + max(sum(case.columns.widths) for case in cases)
     rows = RowsInTurn([partial(case.begin, number, width) for number, case in enumerate(cases)], limit)
     number = 0
@@ -141,6 +144,30 @@ class CaseSearch:
             source = self._chosen(source, self._case.joint)
         return ChangedRows(source, partial(of_case, number, width, filters))
 
+    def counted(self, limit: int | None) -> tuple[int, bool] | None:
+        """Return the number of rows, or of choices of copies, and whether it is exact; None to list them.
+
+        With more than `limit`, counting may stop.
+        """
+        listing, case = self._listing, self._case
+        if case.joint is None or case.apart or self._shape.absent or not joins(case):
+            return None
+        first = len(case.parts[0].vertices)
+        rivals = [] if listing.request.semantics is Semantics.HOMOMORPHISM else self._rivals()
+        same = coinciding([(x, y - first) for x, y in rivals])
+        if same is None:
+            return None
+        every = listing.edges == "all"
+        related = RelatedParts(listing.graph, case, same, every=every, seconds_left=self._deadline.left)
+        held, complete = self._held(1)
+        if not complete:
+            return 0, False
+        try:
+            source = None if same_rows(case) else self._searches[0].begin(limit=None)
+            return related.count(source, held, limit)
+        except NotSeparateError:
+            return None
+
     def _chosen(self, source: RowSource, joint: PartsTogether) -> RowSource:
         """Return the rows of all parts that have a choice of copies, with the copies if these are listed."""
         listing, case = self._listing, self._case
@@ -172,24 +199,30 @@ class CaseSearch:
 
     def _beside(self) -> RowSource:
         """Return the rows of the parts beside each other: those of all but the largest are held."""
-        held: dict[int, VertexArray] = {}
-        left = list(range(len(self._searches)))
-        complete = True
-        for at in left[1:]:
-            rows, whole = all_rows(self._searches[at].begin(limit=None), MAX_HELD)
-            if rows is None:
-                pattern = self.columns.case.parts[at].pattern
-                raise PatternError(
-                    f"expected at most {MAX_HELD:,} rows of the part {pattern} of a disconnected pattern,"
-                    " found more: write the part with the most rows first, or list the parts one by one"
-                )
-            complete = complete and whole
-            held[at] = rows
-        if not complete:
-            return NoRows(complete=False)
-        return BesideRows(
-            self._searches[0].begin(limit=None), [held[at] for at in left[1:]], self._deadline.check
-        )
+        held = []
+        for at in range(1, len(self._searches)):
+            rows, complete = self._held(at)
+            if not complete:
+                return NoRows(complete=False)
+            held.append(rows)
+        return BesideRows(self._searches[0].begin(limit=None), held, self._deadline.check)
+
+    def _held(self, at: int) -> tuple[VertexArray, bool]:
+        """Return all rows of a part, and whether nothing was cut.
+
+        Raises
+        ------
+        PatternError
+            There are too many.
+        """
+        rows, complete = all_rows(self._searches[at].begin(limit=None), MAX_HELD)
+        if rows is None:
+            pattern = self.columns.case.parts[at].pattern
+            raise PatternError(
+                f"expected at most {MAX_HELD:,} rows of the part {pattern} of a disconnected pattern,"
+                " found more: write the part with the most rows first, or list the parts one by one"
+            )
+        return rows, complete
 
 
 def columns_of(listing: Listing, shape: Shape, case: Case) -> CaseColumns:
