@@ -340,6 +340,17 @@ def test_estimates_take_one_kind_of_negated_edges() -> None:
     assert rows <= {tuple(row) for row in mf.match(graph, pattern).to_numpy().tolist()}
 
 
+def test_a_search_in_a_candidate_space_is_expected_to_look_up_each_candidate() -> None:
+    random = np.random.default_rng(7)
+    ends = (3000 * random.random((2, 30_000)) ** 2.5).astype(int)
+    ends = np.unique(ends[:, ends[0] != ends[1]], axis=1)
+    values = {"x": random.integers(0, 10, 3000)}
+    graph = mf.Graph.from_edges(tuple(ends), directed=True, num_vertices=3000, vertex_attributes=values)
+    text = "(a)-->(b)-->(c), NOT (c)-->(a) WHERE a.x <> 1"
+    assert "not searched but the sum" in str(mf.explain(graph, text, threads=1))
+    assert mf.count(graph, text, threads=1) == mf.count(graph, text, tuning={"negation": "search"})
+
+
 def test_a_short_search_that_comes_again_is_planned_again_as_terms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subtracting, "_SEARCHED", 1.0)
     hub, number = 0, 250

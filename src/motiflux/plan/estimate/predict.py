@@ -69,7 +69,8 @@ def expected_work(plan: Plan) -> Work | None:
 def _looks(plan: Plan) -> float:
     """Return the cost of looking for arcs that must not be there, in partial embeddings.
 
-    At the last level a whole set is taken from another one; at others each candidate is looked up.
+    At the last level a whole set is taken from another one; at others, and in candidate spaces, whose rows
+    have positions, each candidate is looked up.
     """
     last = len(plan.shape.steps) - 1
     looks = 0.0
@@ -77,7 +78,9 @@ def _looks(plan: Plan) -> float:
         rows = len(plan.args.steps[level].apart) or len(step.not_out) + len(step.not_in)
         if rows:
             looks += rows * (
-                _SET_LOOKS * plan.estimates[level - 1] if level == last else plan.estimates[level]
+                _SET_LOOKS * plan.estimates[level - 1]
+                if level == last and plan.space is None
+                else plan.estimates[level]
             )
     return looks
 
