@@ -35,7 +35,7 @@ SOURCES = [*(REPOSITORY / "src" / "motiflux").rglob("*.py")]
 OF_OTHER_PROGRAMS = {
     *("--upgrade", "--no-deps", "--group"),
     *("--nodes", "--ntasks", "--ntasks-per-node", "--cpus-per-task", "--time", "--exclude", "--overlap"),
-    *("--head", "--port", "--address", "--num-cpus", "--include-dashboard", "--block"),
+    *("--head", "--port", "--address", "--num-cpus", "--num-gpus", "--include-dashboard", "--block"),
 }
 """Options of pip, Slurm and Ray that pages show."""
 

@@ -8,7 +8,7 @@ import pytest
 
 import motiflux as mf
 
-PARTS = "(a)-->(b), (c)-->(d) WHERE id(a) < id(d)"
+PARTS = "(a)-->(b), (c)-->(d) WHERE id(a) < id(d) AND id(b) <> id(c) + 1"
 PATHS = "(a)-->(b) OPTIONAL (b)-[*7]->(c) WHERE NOT (b)-->(c)"
 
 
