@@ -43,6 +43,7 @@ class PlainStream:
         """The updates until `submit` raises an error; None: it does not."""
         self.loads = self.replaced = self.starts = 0
         self.is_running = self.is_loaded = self.is_closed = False
+        self.has_best_kernel = True
         self.vertices = 0
         self.opened.append(self)
 

@@ -85,7 +85,7 @@ class CensusOptions(TypedDict, total=False):
 
 
 def check_known(options: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Refuse options that a call has not, as Python does where a function takes them by name."""
+    """Refuse options that a call has not; None is what any option may be."""
     for name, value in options.items():
-        if name not in known:
+        if name not in known and value is not None:
             raise ArgumentError(name, f"one of {', '.join(sorted(known))} for a sharded graph", value)
