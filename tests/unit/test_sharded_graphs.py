@@ -84,7 +84,7 @@ def test_counts_are_those_of_a_graph_read_from_the_same_files(
         assert cluster.count(again, patterns[1], symmetry="subgraphs") == mf.count(
             graph, patterns[1], symmetry="subgraphs"
         )
-    assert ray.actor_calls > 12  # six of them open shards
+    assert ray.actor_calls > 6, "six calls open shards, others ask for rows"
     assert not (tmp_path / "g" / "_building").exists()
 
 
