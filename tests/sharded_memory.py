@@ -72,11 +72,11 @@ def main(memory: int) -> None:
     assert search is not None
     assert whole is not None
     first, last = layout.entries // 4, layout.entries // 4 + layout.entries // 16
-    small.count(0, sizes.entries, None, None)  # imports and compiles
-    search.count(last, last + layout.entries // 32, None, None)
+    small.each(0, sizes.entries, None, None, small.counted)  # imports and compiles
+    search.each(last, last + layout.entries // 32, None, None, search.counted)
     with Peak() as peak:
-        found = search.count(first, last, None, None)
-    expected = whole.count(first, last, None, None).total
+        found = search.each(first, last, None, None, search.counted)
+    expected = whole.each(first, last, None, None, whole.counted).total
     facts = {"rows": layout.nbytes, "peak": peak.nbytes, "parts": found.parts}
     print(json.dumps({**facts, "total": found.total, "expected": expected}))
 

@@ -72,7 +72,7 @@ def test_counts_are_those_of_a_graph_read_from_the_same_files(
         patterns += DIRECTED[:3]
     with mf.Cluster() as cluster:
         made = cluster.shard(
-            paths, tmp_path / "g", directed=directed, vertices=vertices, memory=60_000, shards=3, **COLUMNS
+            paths, tmp_path / "g", directed=directed, vertices=vertices, memory=30_000, shards=3, **COLUMNS
         )
         assert (made.num_vertices, made.num_edges, made.directed) == (30, graph.num_edges, directed)
         assert made.duplicate_edges >= 5
@@ -84,7 +84,7 @@ def test_counts_are_those_of_a_graph_read_from_the_same_files(
         assert cluster.count(again, patterns[1], symmetry="subgraphs") == mf.count(
             graph, patterns[1], symmetry="subgraphs"
         )
-    assert ray.actor_calls > 6, "six calls open shards, others ask for rows"
+    assert ray.actor_calls > 20  # six of them open shards
     assert not (tmp_path / "g" / "_building").exists()
 
 

@@ -96,7 +96,7 @@ def count_in_ranges(
     if search is None:
         return 0, 0
     ends = sorted({0, layout.entries, *(int(cut * layout.entries) for cut in cuts)})
-    found = [search.count(first, last, None, None) for first, last in pairwise(ends)]
+    found = [search.each(first, last, None, None, search.counted) for first, last in pairwise(ends)]
     assert all(one.left == first for one, first in zip(found, ends[:-1], strict=True))
     return multiplier * sum(one.total for one in found), sum(one.parts for one in found)
 
@@ -193,15 +193,17 @@ def test_parts_of_a_graph_of_four_times_the_memory_stay_within_it() -> None:
     assert whole is not None
     assert search is not None
     assert layout.nbytes > 4 * memory
-    small.count(0, sizes.entries, None, None)  # what is imported and compiled for it is not counted
+    small.each(
+        0, sizes.entries, None, None, small.counted
+    )  # what is imported and compiled for it is not counted
     first = layout.entries - layout.entries // 8
     tracemalloc.start()
     try:
-        found = search.count(first, layout.entries, None, None)
+        found = search.each(first, layout.entries, None, None, search.counted)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found.total == whole.count(first, layout.entries, None, None).total > 0
+    assert found.total == whole.each(first, layout.entries, None, None, whole.counted).total > 0
     assert peak < memory
 
 

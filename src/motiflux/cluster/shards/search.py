@@ -114,10 +114,6 @@ class RangeSearch:
         self._search_seconds = 0.0
         """The time that searches of parts took, without that for their rows."""
 
-    def count(self, first: int, last: int, seconds: float | None, limit: int | None) -> Searched:
-        """Count from the last entries to the first; see `each`."""
-        return self.each(first, last, seconds, limit, self.counted)
-
     def each(self, first: int, last: int, seconds: float | None, limit: int | None, use: Use) -> Searched:
         """Search parts from the last entries to the first, until `seconds` are over or the limit is passed.
 
