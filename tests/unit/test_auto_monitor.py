@@ -189,7 +189,7 @@ def test_without_tuning_expected_times_decide(monkeypatch: pytest.MonkeyPatch) -
     for module in (auto, break_even):
         monkeypatch.setattr(module, "LEAST_UPDATES", 8)
     assert monitors(tuning=None)[1].apply(many(0, 2)).reason.endswith("on the GPU")
-    slow = break_even.Costs(call=0.0, update=0.0, host_update=1.0, open=0.0, entry=0.0, compile=9e9)
+    slow = break_even.Costs(call=1e-6, update=0.0, host_update=1.0, open=0.0, entry=0.0, compile=9e9)
     monkeypatch.setattr(auto, "H200", slow)
     here, there = monitors(tuning=None)
     with monkeypatch.context() as patch:
@@ -221,14 +221,14 @@ def test_what_calls_lose_on_an_engine_adds_up_until_it_changes(monkeypatch: pyte
     assert seen == [0.0, pytest.approx(5.0, abs=1.0), pytest.approx(12.0, abs=2.0), 0.0]
 
 
-def choosing(calls: list[tuple[int, float, float]]) -> list[bool]:
+def choosing(calls: list[tuple[int, float, float]], typical: float = 10.0) -> list[bool]:
     """Return which calls go to the GPU, given their updates and their seconds on the CPU and on the GPU."""
     found, chooses = [], auto.AutoMatching(PresentGpu(), None, resolve_tuning(None), threads=16)
     chooses._gpu.open()
     for updates, host, gpu in calls:
         on_gpu = chooses._on_gpu or not chooses.leaves_to_cpu(updates)
         if on_gpu:
-            given = {"row_cost": 1.0, "typical_row": lambda: 10.0, "arcs": 400_000, "lists": False}
+            given = {"row_cost": 1.0, "typical_row": lambda: typical, "arcs": 400_000, "lists": False}
             on_gpu = chooses.choose(updates, **given).on_gpu
             chooses.use(on_gpu=on_gpu)
         chooses.note(updates, gpu if on_gpu else host)
@@ -251,3 +251,18 @@ def test_calls_of_few_updates_leave_a_gpu_that_takes_longer_than_expected() -> N
 
 def test_one_call_of_few_updates_that_takes_long_says_nothing() -> None:
     assert not any(choosing([(1, 0.006, 1.0), *[(2000, 0.001, 1.0)] * 9]))
+
+
+def test_the_first_large_call_is_on_the_cpu_unless_far_more_is_expected() -> None:
+    assert not any(choosing([(50_000, 0.004, 0.03)] * 5, typical=100.0))
+    assert all(choosing([(50_000, 9.0, 0.5)] * 5, typical=1e5))
+
+
+def test_a_gpu_that_takes_longer_than_expected_is_left_for_good() -> None:
+    assert choosing([(100_000, 0.037, 0.04)] * 20) == [False, True, True, True, *[False] * 16]
+
+
+def test_one_slow_call_on_the_gpu_says_nothing() -> None:
+    calls = [(100_000, 0.2, 0.015)] * 9
+    calls[4] = (100_000, 0.2, 0.19)
+    assert choosing(calls) == [False, *[True] * 8]

@@ -22,6 +22,8 @@ from motiflux.stream.matching.break_even import (
 from motiflux.stream.matching.engine import HOST, UpdateEngine, open_engine
 
 _ALWAYS = "expected"
+_AS_EXPECTED = (1.0, 1.0)
+"""Times of the last two calls on the GPU over what was expected; one may be long for other reasons."""
 _STRIKES = 2
 """So many calls of few updates in a row that take longer on the GPU end its use for such calls."""
 
@@ -66,6 +68,7 @@ class AutoMatching:
         self._work: float | None = None
         self._planned: float | None = None
         self._lost = 0.0
+        self._gpu_ratios = _AS_EXPECTED
         self._facts: Facts | None = None
         self._on_gpu = False
         self._seen = self._barred = self._came_with_few = False
@@ -90,6 +93,7 @@ class AutoMatching:
     def forget_work(self) -> None:
         """Forget how long searches take: there are other patterns."""
         self._work = self._planned = None
+        self._gpu_ratios = _AS_EXPECTED
         self._seen = self._barred = False
         self._first_long = None
 
@@ -123,6 +127,8 @@ class AutoMatching:
             self._lost,
             self._least,
             self._seen,
+            measured=self._work is not None,
+            gpu_scale=min(self._gpu_ratios),
         )
         self._facts, choice = facts, decide(facts, H200)
         if self._barred and choice.on_gpu and updates < LEAST_UPDATES:
@@ -169,6 +175,9 @@ class AutoMatching:
             facts = replace(facts, work=self._work or 0.0)
         if self._on_gpu and self._came_with_few:
             self._compare(facts, seconds)
+        if self._on_gpu and facts.current and self._least is None:
+            ratio = seconds / expected(replace(facts, gpu_scale=1.0), H200)[1]
+            self._gpu_ratios = (self._gpu_ratios[-1], ratio)
         if self._on_gpu or updates >= self.least or is_long:
             other = expected(facts, H200)[0 if self._on_gpu else 1]
             self._lost = max(0.0, self._lost + seconds - other)

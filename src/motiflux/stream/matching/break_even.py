@@ -18,6 +18,11 @@ LEAST_SECONDS = 5e-3
 """A call of fewer updates that takes so long on the CPU tells how long searches take."""
 _MARGIN = 2.5
 """Calls of fewer updates go to a GPU if they are expected to take 1 / _MARGIN of the time."""
+_UNKNOWN_SECONDS = 0.5
+"""So many seconds must a GPU be expected to save as long as no call told how long searches take.
+
+What plans expect was .002 to 40 times the time of searches on graphs with hubs and with labels.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,10 @@ class Facts:
         The least number of updates for the GPU, whatever is expected (`tuning`); None: by expectation.
     seen
         Whether calls of fewer than `LEAST_UPDATES` updates took long on the CPU.
+    measured
+        Whether a call told how long searches take; else `work` is what plans expect.
+    gpu_scale
+        Time of the last calls on the GPU over what they were expected to take.
     """
 
     updates: int
@@ -93,6 +102,8 @@ class Facts:
     lost: float = 0.0
     least: int | None = None
     seen: bool = False
+    measured: bool = True
+    gpu_scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +139,8 @@ def decide(facts: Facts, costs: Costs = H200) -> Choice:
     is_heavy = facts.seen and _MARGIN * gpu <= host
     if not facts.current and facts.updates < LEAST_UPDATES and not is_heavy:
         return Choice(False, host, gpu, f"the call has fewer than {LEAST_UPDATES:,} updates")
+    if not facts.measured and gpu < host < gpu + _UNKNOWN_SECONDS:
+        return Choice(False, host, gpu, "how long searches take is not known yet")
     here, there = (f"about {seconds_text(seconds)}" for seconds in (host, gpu))
     load = costs.entry * facts.entries
     if facts.current:
@@ -150,7 +163,8 @@ def expected(facts: Facts, costs: Costs) -> tuple[float, float]:
     """Return the expected seconds of a call on the CPU, and on a GPU with current rows."""
     alone = facts.updates * facts.work
     host = facts.updates * costs.host_update + alone / seconds_alone(1.0, facts.threads)
-    return host, costs.call + facts.updates * costs.update + alone * costs.search
+    gpu = costs.call + facts.updates * costs.update + alone * costs.search
+    return host, facts.gpu_scale * gpu
 
 
 def work_of(updates: int, seconds: float, threads: int, costs: Costs = H200) -> float:
