@@ -121,7 +121,10 @@ def adaptive(monitor: mf.Monitor, updates: mf.Updates, arrived: Seconds, most: i
 
 
 def through_feed(monitor: mf.Monitor, updates: mf.Updates, arrived: Seconds) -> Applied:
-    """Write updates to a feed as they arrive, and take the answers, on one thread."""
+    """Write updates to a feed as they arrive, and take the answers, on one thread.
+
+    It never sleeps, since waking up may take longer than an update.
+    """
     count = len(arrived)
     begun, answered = np.empty(count), np.empty(count)
     written = done = positive = negative = 0
@@ -132,8 +135,7 @@ def through_feed(monitor: mf.Monitor, updates: mf.Updates, arrived: Seconds) -> 
             due = int(np.searchsorted(arrived, now, "right"))
             if due > written and feed.try_write(part(updates, written, due)) is not None:
                 written = due
-            left = arrived[written] - now if written < count else 1.0
-            answer = feed.take(max(0.0, left))
+            answer = feed.take(0.0) if written > done else None
             if answer is None:
                 continue
             now = time.perf_counter() - start
