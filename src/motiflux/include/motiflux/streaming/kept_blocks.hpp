@@ -84,6 +84,15 @@ struct KeptBlocks {
     }
   }
 
+  // Whether little is left of some kind, so that a batch that is large may have to take memory itself.
+  template <class Lanes>
+  MOTIFLUX_DEVICE bool is_short(const Lanes& lanes, const Pool& pool) const {
+    bool found = false;
+    for (std::uint32_t kind = lanes.lane(); kind <= kClasses; kind += Lanes::kLanes)
+      found |= 4 * counts[kind] < most_of(pool, kind);
+    return lanes.ballot(found) != 0;
+  }
+
   // Takes what is missing, if there is some: a few blocks that were given back, and if less than half is
   // there then, new ones, which come at once. Called by all lanes of a group while no other thread takes.
   template <class Lanes>

@@ -1,6 +1,6 @@
 // The resident kernel: it stays on the device, and its warps have roles (DCSM 1.3).
 //
-//   block 0    updater      all its warps write batches together
+//   block 0    updater      its warps write batches together; the last one receives updates meanwhile
 //   block 1    collector    its first warp
 //   others     executors    a group of lanes each; so are the other warps of block 1
 //
@@ -115,96 +115,151 @@ inline constexpr std::uint32_t kFewChanges = 64;
 // Of the updater, in shared memory.
 struct UpdaterMemory {
   Pending pending;
-  Ahead ahead;
   KeptBlocks kept;
   BatchAnywhere batch;
   BatchOf<kFewChanges> few;  // the memory of most batches
+  FewChanges listed[2];      // the batch that is written, and the next one
+  std::uint32_t parks;       // whether no further update is to be received
 };
 
 // The last moment that is published, and one up to which slots of updates are free, in all threads.
 struct UpdaterPlace {
   std::uint64_t published, free_until;
-  KnownPlaces known;
+  KnownPlaces known;       // of the warp that receives
+  std::uint32_t turn = 0;  // the number of the batch in `listed`
 };
 
-// Writes the first updates that are pending, whose changes are few. False: they are still to be written.
-// `goes_on` becomes false if the kernel ends. `lanes`: a warp; `rows`: of the groups that have a row each.
-template <class Team, class Lanes, class Rows>
-MOTIFLUX_DEVICE_CALL bool write_few_pending(const Team& team, const Lanes& lanes, const Rows& rows,
-                                            const Stream& stream, UpdaterMemory& memory, UpdaterPlace& place,
-                                            const FewChanges& few, std::uint64_t begun, bool& goes_on) {
+// What a warp of the updater does while batches of few changes are written.
+struct UpdaterRoles {
+  std::uint32_t warp, writers;  // the first warps write rows
+  bool writes, issues, receives;
+
+  // Of few warps, one has several roles.
+  MOTIFLUX_DEVICE UpdaterRoles(std::uint32_t warp, std::uint32_t warps)
+      : warp(warp),
+        writers(warps >= 4 ? warps - 2 : (warps >= 2 ? warps - 1 : 1)),
+        writes(warp < writers),
+        issues(warp == (warps >= 4 ? warps - 2 : warps - 1)),
+        receives(warp == warps - 1) {}
+
+  // The most changes of a batch: all writers have as many rows.
+  MOTIFLUX_DEVICE std::uint32_t most_changes() const {
+    const std::uint32_t at_once = kRowsOfWarp * writers,
+                        most = kFewChanges < kMostFew ? kFewChanges : kMostFew;
+    return at_once < most ? most / at_once * at_once : most;
+  }
+};
+
+// Lists the next batch of few changes of those that are pending; called by the warp that receives.
+template <class Lanes>
+MOTIFLUX_DEVICE void list_next(const Lanes& lanes, const UpdaterRoles& roles, const Stream& stream,
+                               const Pending& pending, UpdaterPlace& place, FewChanges& next) {
+  const std::uint32_t written = pending.written, count = pending.count - written;
+  if (kWritesFew && count != 0)
+    return list_few(lanes, stream.graph, pending.updates + written, count, roles.most_changes(), place.known,
+                    next);
+  lanes.sync();
+  if (lanes.leads()) next.updates = 0;
+  lanes.sync();
+}
+
+// Whether the updater is to look for other things than the next batch; called by one thread.
+MOTIFLUX_DEVICE bool is_to_look_up(const Stream& stream, UpdaterMemory& memory, bool asks) {
+  if (memory.pending.reason != 0) return true;
+  if (!asks) return memory.parks != 0;
+  if (is_asked(stream.graph.stages.progress->parks)) memory.parks = 1;
+  return memory.parks != 0 || must_stop(stream.graph.stages);
+}
+
+// Writes batches of few changes, as long as one is listed; `goes_on` becomes false if the kernel ends.
+// Returns whether any was written.
+//
+//   rows are prepared   | lines of updates are asked for; the batch before is handed over
+//   rows are written    | works are written; the next batch is received and listed
+template <class Team, class Lanes>
+MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, const UpdaterRoles& roles,
+                                       const Stream& stream, UpdaterMemory& memory, UpdaterPlace& place,
+                                       bool& goes_on) {
+  constexpr std::uint32_t kTurnsOfHost = 8;  // between looks at flags
   Pending& pending = memory.pending;
-  BatchAnywhere& batch = memory.batch;
-  const std::uint32_t written = pending.written;
-  const std::uint64_t before = place.published, last = before + few.updates;
-  const Update* updates = pending.updates + written;
-  goes_on = wait_for_slots(team, stream.graph.stages, batch, last, place.free_until);
-  if (!goes_on) return true;
-  for (std::uint32_t part = 0; part < FewChanges::kOfLane && team.thread() < Lanes::kLanes; ++part) {
-    const std::uint32_t change = team.thread() + part * Lanes::kLanes;
-    if (change >= few.count) break;
-    memory.few.keys[change] = few.keys[part];
-    memory.few.update_of[change] = few.update_of[part];
-  }
-  if (team.thread() == 0) {
-    batch.use(memory.few);
-    batch.first = before + 1;
-    batch.updates = few.updates;
-    batch.changes = batch.rows = few.count;
-    batch.failed = batch.too_long = 0;
-  }
-  team.sync();
-  end_step(team, batch, Step::kRoom);
-  // The last group, which has no row if there are less than groups, looks for the next updates meanwhile, and
-  // then writes the works.
-  const bool hands_over = team.thread() + Lanes::kLanes >= team.threads();
-  const bool is_idle = hands_over && Rows::kLanes * few.count <= team.threads() - Lanes::kLanes;
-  if (is_idle && written + few.updates == pending.count) look_ahead(lanes, stream, pending, memory.ahead);
-  if (!prepare_few(team, rows, stream.graph, updates, batch, memory.kept)) return false;
-  const bool has_update = hands_over && lanes.lane() < few.updates;
-  const std::uint64_t moment = before + 1 + lanes.lane();
-  std::uint64_t ticket = kNoTicket;
-  if (has_update) ticket = open_update(stream, updates[lanes.lane()], moment);
-  write_few(team, lanes, rows, stream.graph, batch);
-  if (hands_over) {
-    if (lanes.leads()) publish(stream.graph.stages, last);
-    lanes.sync();
-    if (has_update) {
-      stream.stamp(moment, Stamp::kBegun, begun);
-      stream.stamp(moment, Stamp::kPublished, stamp_now());
-      hand_over(stream, moment, ticket);
+  std::uint64_t begun = stamp_now();
+  bool any = false;
+  for (std::uint32_t turn = 1;; ++turn) {
+    FewChanges& listed = memory.listed[place.turn];
+    if (listed.updates == 0) return any;
+    const std::uint64_t before = place.published, last = before + listed.updates;
+    goes_on = wait_for_slots(team, stream.graph.stages, memory.batch, last, place.free_until);
+    if (!goes_on) return any;
+    end_step(team, memory.batch, Step::kRoom);
+    FewBatch<BatchOf<kFewChanges>> batch(listed, memory.few, before + 1, memory.batch.times);
+    if (roles.writes)
+      prepare_few(lanes, roles.warp, roles.writers, stream.graph, listed.updates_of_batch, batch,
+                  memory.kept);
+    NextLines<Lanes> lines{};
+    bool asked = false;
+    if (roles.receives) {
+      const std::uint32_t rest = pending.count - pending.written - listed.updates;
+      asked = has_room_for_next<Lanes>(stream, rest) && memory.parks == 0;
+      if (asked) lines.ask(lanes, stream, pending.received + 1);
     }
+    team.sync();
+    end_step(team, batch, Step::kReserve);
+    if (batch.failed != 0 || batch.too_long != 0) {
+      give_back_few(team, stream.graph, batch);
+      return any;
+    }
+    if (roles.writes) write_few(lanes, roles.warp, roles.writers, stream.graph, batch);
+    const bool has_update = roles.issues && lanes.lane() < listed.updates;
+    const std::uint64_t moment = before + 1 + lanes.lane();
+    std::uint64_t ticket = kNoTicket;
+    if (has_update) ticket = open_update(stream, listed.updates_of_batch[lanes.lane()], moment);
+    if (roles.receives) {
+      FewChanges& next = memory.listed[1 - place.turn];
+      lanes.sync();
+      if (lanes.leads()) pending.written += listed.updates;
+      const bool looks_up =
+          lanes.ballot(lanes.leads() && is_to_look_up(stream, memory, turn % kTurnsOfHost == 0)) != 0;
+      lanes.sync();
+      receive_next(lanes, stream, pending, lines, asked && !looks_up);
+      if (looks_up) {
+        if (lanes.leads()) next.updates = 0;
+      } else {
+        list_next(lanes, roles, stream, pending, place, next);
+        if (memory.kept.is_short(lanes, stream.graph.pool)) memory.kept.fill(lanes, stream.graph.pool);
+      }
+    }
+    team.sync();
+#if defined(MOTIFLUX_CHECKS_VERSIONS)
+    check_batch(team, stream.graph, batch);
+#endif
+    end_step(team, batch, Step::kInstall);
+    if (roles.issues) {
+      if (lanes.leads()) publish(stream.graph.stages, last);
+      lanes.sync();
+      if (has_update) {
+        stream.stamp(moment, Stamp::kBegun, begun);
+        stream.stamp(moment, Stamp::kPublished, stamp_now());
+        hand_over(stream, moment, ticket);
+      }
+    }
+    end_step(team, batch, Step::kIssue);
+    place.published = last;
+    place.turn = 1 - place.turn;
+    any = true;
+    begun = stamp_now();
   }
-  place.published = last;
-  if (team.thread() == 0) pending.written = written + few.updates;
-  team.sync();
-  end_step(team, batch, Step::kIssue);
-  return true;
 }
 
-// The same, by warps for rows of a few updates, else by smaller groups.
+// Writes updates that are pending; the next batch is listed, if its changes are few. False if the kernel
+// ends.
 template <class Team, class Lanes>
-MOTIFLUX_DEVICE bool try_few_pending(const Team& team, const Lanes& lanes, const Stream& stream,
-                                     UpdaterMemory& memory, UpdaterPlace& place, std::uint64_t begun,
-                                     bool& goes_on) {
-  const Pending& pending = memory.pending;
-  const FewChanges few = list_few(lanes, stream.graph, pending.updates + pending.written,
-                                  pending.count - pending.written, kFewChanges, place.known);
-  if (few.updates == 0) return false;
-  if (few.count * Lanes::kLanes <= team.threads())
-    return write_few_pending(team, lanes, lanes, stream, memory, place, few, begun, goes_on);
-  return write_few_pending(team, lanes, lanes::Group<8>(), stream, memory, place, few, begun, goes_on);
-}
-
-// Writes the updates that are pending, as many as a batch takes; false if the kernel ends.
-template <class Team, class Lanes>
-MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const Stream& stream,
-                                   UpdaterMemory& memory, UpdaterPlace& place) {
+MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const UpdaterRoles& roles,
+                                   const Stream& stream, UpdaterMemory& memory, UpdaterPlace& place) {
   Pending& pending = memory.pending;
   BatchAnywhere& batch = memory.batch;
-  const std::uint64_t begun = stamp_now();
   bool goes_on = true;
-  if (kWritesFew && try_few_pending(team, lanes, stream, memory, place, begun, goes_on)) return goes_on;
+  if (write_listed(team, lanes, roles, stream, memory, place, goes_on) || !goes_on) return goes_on;
+  const std::uint64_t begun = stamp_now();
   const bool fits = fit_batch(lanes, stream.graph, pending.updates + pending.written, 1, kFewChanges) == 1;
   if (team.thread() == 0 && fits) batch.use(memory.few);
   if (team.thread() == 0 && !fits) batch.use(*stream.batch);
@@ -249,33 +304,36 @@ template <class Team, class Lanes>
 MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const Stream& stream,
                                       UpdaterMemory& memory) {
   constexpr std::uint32_t kTurnsOfHost = 8;  // between looks at the host's flag
+  const UpdaterRoles roles(team.thread() / Lanes::kLanes, team.threads() / Lanes::kLanes);
   Pending& pending = memory.pending;
   UpdaterPlace place{published(stream.graph.stages), 0, {}};
   device::Backoff backoff(256, 512);
   bool parks = false;
   for (std::uint32_t turn = 0;; ++turn) {
-    if (team.thread() == 0)
+    team.sync();
+    if (team.thread() == 0) {
       pending.decision =
           static_cast<std::uint32_t>(next_of_updater(stream, pending, turn % kTurnsOfHost == 0, parks));
+      if (parks) memory.parks = 1;
+    }
     team.sync();
     const auto next = static_cast<Next>(pending.decision);
-    team.sync();
     if (next == Next::kLeave) return;
-    if (next != Next::kWrite) {
-      end_step(team, memory.batch, Step::kWait);
-      // The last group fills up what is kept, the first one looks for updates.
-      if (team.thread() + Lanes::kLanes >= team.threads()) memory.kept.fill(warp, stream.graph.pool);
-      if (next == Next::kReceive && team.thread() < Lanes::kLanes)
-        receive(warp, stream, pending, memory.ahead);
-      team.sync();
-      if (pending.written == pending.count || pending.reason != 0) {
-        backoff.wait();
-        continue;
-      }
-      end_step(team, memory.batch, Step::kReceive);
-      backoff = device::Backoff(256, 512);
+    if (next != Next::kWrite) end_step(team, memory.batch, Step::kWait);
+    // The first warp fills up what is kept, the last one looks for updates.
+    if (next != Next::kWrite && roles.warp == 0) memory.kept.fill(warp, stream.graph.pool);
+    if (roles.receives) {
+      if (next == Next::kReceive) receive(warp, stream, pending);
+      list_next(warp, roles, stream, pending, place, memory.listed[place.turn]);
     }
-    if (!write_pending(team, warp, stream, memory, place)) return;
+    team.sync();
+    if (pending.written == pending.count || pending.reason != 0) {
+      backoff.wait();
+      continue;
+    }
+    if (next != Next::kWrite) end_step(team, memory.batch, Step::kReceive);
+    backoff = device::Backoff(256, 512);
+    if (!write_pending(team, warp, roles, stream, memory, place)) return;
   }
 }
 
@@ -286,7 +344,9 @@ MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
   if (team.thread() == 0) {
     memory.kept.clear();
     memory.pending.reason = 0;
-    memory.ahead.count = 0;
+    memory.pending.times.last = 0;  // while no kernel ran, no step took time
+    memory.parks = 0;
+    memory.listed[0].updates = memory.listed[1].updates = 0;
     memory.batch.times = &memory.pending.times;
   }
   team.sync();

@@ -201,24 +201,27 @@ MOTIFLUX_DEVICE void give_back(const StreamGraph& graph, const WrittenRow& row) 
     clear_slab_row(graph, row.row, {row.slab, row.slab_row});
 }
 
-// Puts the new version of a row in the place of the old one. `next`: the next version that the same update
-// cut.
-MOTIFLUX_DEVICE void install(const StreamGraph& graph, const WrittenRow& row, std::uint32_t next) {
-  if (row.old != kNoBlock) {
-    graph.version(row.old)->ended = row.slab;  // for the collector: readers do not look at it
-    if (row.slab == kNoBlock) {
-      write_in_head(graph, row.row, row.old, row.from - 1);
-    } else if (row.slab_row == kFirstSlab) {
-      view::Slab& slab = *graph.pool.at<view::Slab>(row.slab);
-      device::device_wide(slab.last[0]).store(row.from - 1, device::Order::kRelaxed);
-      device::device_wide(slab.versions[0]).store(row.old, device::Order::kRelaxed);
-      device::device_wide(slab.first[0]).store(graph.version(row.old)->first, device::Order::kRelaxed);
-      give_first_slab(graph, row.row, row.slab);
-    } else {
-      write_slab_row(graph, {row.slab, row.slab_row}, row.old, row.from - 1);
-    }
-    link_of(graph.pool, row.old).store(next, device::Order::kRelaxed);
+// Puts the old version of a row where readers find it once there is a newer one. `next`: the next version
+// that the same update cut.
+MOTIFLUX_DEVICE void install_old(const StreamGraph& graph, const WrittenRow& row, std::uint32_t next) {
+  if (row.old == kNoBlock) return;
+  graph.version(row.old)->ended = row.slab;  // for the collector: readers do not look at it
+  if (row.slab == kNoBlock) {
+    write_in_head(graph, row.row, row.old, row.from - 1);
+  } else if (row.slab_row == kFirstSlab) {
+    view::Slab& slab = *graph.pool.at<view::Slab>(row.slab);
+    device::device_wide(slab.last[0]).store(row.from - 1, device::Order::kRelaxed);
+    device::device_wide(slab.versions[0]).store(row.old, device::Order::kRelaxed);
+    device::device_wide(slab.first[0]).store(graph.version(row.old)->first, device::Order::kRelaxed);
+    give_first_slab(graph, row.row, row.slab);
+  } else {
+    write_slab_row(graph, {row.slab, row.slab_row}, row.old, row.from - 1);
   }
+  link_of(graph.pool, row.old).store(next, device::Order::kRelaxed);
+}
+
+// Puts the new version, which is written, in the place of the old one, which is installed.
+MOTIFLUX_DEVICE void install_new(const StreamGraph& graph, const WrittenRow& row) {
   device::device_wide(graph.versions.heads[row.row].newest)
       .store(row.from << 32 | row.fresh, device::Order::kRelease);
 }
@@ -264,7 +267,8 @@ MOTIFLUX_DEVICE_CALL bool write_batch(const Team& team, const StreamGraph& graph
     std::uint32_t next = kNoBlock;
     if (row.old != kNoBlock)
       next = device::device_wide(graph.stages.slot(row.from).cut).exchange(row.old, device::Order::kRelaxed);
-    detail::install(graph, row, next);
+    detail::install_old(graph, row, next);
+    detail::install_new(graph, row);
   });
   team.sync();
   end_step(team, batch, Step::kInstall);
