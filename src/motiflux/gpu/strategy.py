@@ -255,6 +255,13 @@ def listing(plan: Plan, device: DeviceFacts, request: Request) -> PhysicalPlan:
     return PhysicalPlan(ENGINE, plan, (stage,))
 
 
+def counting_kernel(plan: Plan, device: DeviceFacts, request: Request) -> SearchKernel | None:
+    """Return the search kernel that counts a plan; None if no kernel counts its tail or its comparisons."""
+    if plan.comparisons is not None or not _is_countable(plan):
+        return None
+    return search_kernel(plan, counting_goal(plan), device, request)
+
+
 def counting_goal(plan: Plan) -> Goal:
     """Return the goal of the search kernels that counts a plan, whose tail kernels must be able to count."""
     if plan.comparisons is not None:

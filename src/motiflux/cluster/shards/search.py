@@ -111,6 +111,8 @@ class RangeSearch:
         self._rate = 0.0
         """Entries per second of the parts so far; 0: unknown."""
         self._gathers = False
+        self.planned = self._planned[frozenset[int]()]
+        """The plan of the part that is searched, and the rows that it reads."""
         self._search_seconds = 0.0
         """The time that searches of parts took, without that for their rows."""
 
@@ -139,6 +141,11 @@ class RangeSearch:
             self._gathers = self._search_seconds - searched < seconds_here / 2
             found.left = begin
         return found
+
+    @property
+    def request(self) -> Request:
+        """The request of the call."""
+        return self._ranged.request
 
     def begin(self) -> None:
         """Forget how candidates were divided: the parts of ranges from now on depend on these only."""
@@ -218,6 +225,7 @@ class RangeSearch:
         first, last = int(offsets[part.first]), int(offsets[part.last])
         if first == last:
             return 0
+        self.planned = plan, rows
         begun = time.perf_counter()
         found = use(part, search, roots_item(first, last))
         self._search_seconds += time.perf_counter() - begun

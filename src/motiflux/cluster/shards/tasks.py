@@ -45,13 +45,25 @@ class ShardJob:
         return ray.get(self.content[0])
 
 
-def count_range(job: ShardJob, share: Share, bounds: Bounds) -> Done:
-    """Count the embeddings whose root arcs are in ranges of entries, multiplier not applied."""
+def count_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
+    """Count the embeddings whose root arcs are in ranges of entries, multiplier not applied.
+
+    Parameters
+    ----------
+    kind
+        The kind of device that searches the parts; None: the CPU.
+    """
     watch = Watch()
     search = _KEPT.get(job.token)
     if search is None:
         search = _keep(job, _search(job, job.open(), bounds.threads))
-    return watch.done(*search_share(search, share, bounds, search.counted))
+    use = search.counted
+    if kind is not None:
+        from motiflux.cluster.gpu_tasks import assigned_gpu
+        from motiflux.cluster.shards.gpu_parts import PartsOnGpu
+
+        use = PartsOnGpu(search, assigned_gpu(kind)).counted
+    return watch.done(*search_share(search, share, bounds, use))
 
 
 def rows_of_range(job: ShardJob, share: Share, bounds: Bounds) -> Done:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
+
+from motiflux import _native
 from motiflux.codegen import layout
 from motiflux.codegen.compared import PackedNetwork
 from motiflux.codegen.kernels import (
@@ -36,13 +39,13 @@ from motiflux.gpu.launch.group_memory import (
 from motiflux.gpu.runtime.accelerator import Accelerator
 from motiflux.gpu.runtime.job import SearchJob, set_up_search, setting_up
 from motiflux.gpu.runtime.work_partition import ArcPartition
-from motiflux.gpu.storage.candidate_space import device_space, slot_keys
+from motiflux.gpu.storage.candidate_space import SlotRows, device_space, slot_keys
 from motiflux.gpu.storage.device_csr import DeviceRows, RowsKey, WalkedRows, resident
 from motiflux.gpu.storage.expected_opens import ArcsKey, opens_of
 from motiflux.gpu.storage.placed_rows import Kinds, PlacedRows, placed_rows
-from motiflux.gpu.storage.upload import UploadContext
+from motiflux.gpu.storage.upload import UploadContext, upload_row_ends
 from motiflux.gpu.strategy import MOST_VERTICES
-from motiflux.graph import Graph
+from motiflux.graph import Adjacency, Graph
 from motiflux.jit import Source
 from motiflux.plan import Plan
 from motiflux.plan.physical import Family, SearchKernel, Stage
@@ -63,8 +66,45 @@ _TAIL_PIECE = 8
 _ARC_LEVELS = 2
 _LARGEST_SPECIAL = (10, 32)
 """Most levels and sources of a shape with a specialized kernel, which unrolls the loops of all levels."""
+_ROOT = -1
+"""Names the rows of root arcs of narrowed rows."""
 _MOST_SOURCES = 256
 """Number of kernel texts that are kept: writing one takes a third of the host's time of a row listing."""
+
+
+@dataclass(frozen=True)
+class NarrowedSearch:
+    """A search of rows that were narrowed before, as `motiflux.plan.native_plan.native_problem_of_rows`.
+
+    Parameters
+    ----------
+    plan
+        The plan, without bounds on degrees: all candidates meet them.
+    rows
+        Rows over the same vertices, by source.
+    sources
+        Of each source of the plan, the rows that it reads, by their position.
+    out, into
+        The rows of the arcs that must not lead to, and from, a later level.
+    roots
+        The first vertex that is a root, and the one behind the last.
+    vertices
+        Number of vertices.
+    """
+
+    plan: Plan
+    rows: Sequence[Adjacency]
+    sources: Sequence[int]
+    out: int
+    into: int
+    roots: tuple[int, int]
+    vertices: int
+
+    def root_rows(self) -> Adjacency:
+        """Return the rows of root arcs: those of other vertices are empty."""
+        offsets, neighbors = self.rows[self.sources[0]]
+        begin, end = (offsets[vertex] for vertex in self.roots)
+        return np.clip(offsets, begin, end) - begin, neighbors[int(begin) : int(end)]
 
 
 @dataclass(frozen=True)
@@ -109,10 +149,7 @@ def set_up_stage(
     assert kernel is not None, "the stage is no search"
     goal = Goal(kernel.goal)
     sources = _sources(job, graph, stage, context)
-    tail = device_tail(sources.plan) if goal in TAILS else None
-    longest = {key: rows.longest for key, rows in sources.by_key.items()}
-    lists = lay_out(sources.plan, sources.keys, longest, goal, tail)
-    task = _task(graph, sources, goal, tail, lists)
+    tail, lists, task = _laid_out(sources, goal, graph.num_vertices)
     packed = None
     if goal in COMPARED:
         windows, plan = request.tuning["copy_windows"] == "on", sources.plan
@@ -120,6 +157,15 @@ def set_up_stage(
         packed.network.ranges_at = task.shared_bytes
         task.shared_bytes += packed.shared_bytes
     _set_up_kernel(job, sources, kernel, tail, packed, lists, task, request, context)
+
+
+def set_up_narrowed(
+    job: SearchJob, found: NarrowedSearch, kernel: SearchKernel, request: Request, context: UploadContext
+) -> None:
+    """Upload rows that were narrowed before, load the kernel of their search and allocate its memory."""
+    sources = _narrowed_sources(job, found, context)
+    tail, lists, task = _laid_out(sources, Goal(kernel.goal), found.vertices)
+    _set_up_kernel(job, sources, kernel, tail, None, lists, task, request, context)
 
 
 def prepare(
@@ -202,7 +248,15 @@ def _piece_of(groups: int, fewest: int, arcs: int) -> int:
     return max(least, min(most, arcs // (groups * _PIECES_PER_GROUP)))
 
 
-def _task(graph: Graph, sources: _Sources, goal: Goal, tail: DeviceTail | None, lists: Lists) -> layout.Task:
+def _laid_out(sources: _Sources, goal: Goal, vertices: int) -> tuple[DeviceTail | None, Lists, layout.Task]:
+    """Return the tail, the lists and the task of a search."""
+    tail = device_tail(sources.plan) if goal in TAILS else None
+    longest = {key: rows.longest for key, rows in sources.by_key.items()}
+    lists = lay_out(sources.plan, sources.keys, longest, goal, tail)
+    return tail, lists, _task(vertices, sources, goal, tail, lists)
+
+
+def _task(vertices: int, sources: _Sources, goal: Goal, tail: DeviceTail | None, lists: Lists) -> layout.Task:
     """Return the task of a kernel, without the fields that depend on the launch."""
     plan, root = sources.plan, sources.root
     levels, max_spans = len(plan.shape.steps), max(span_counts(plan))
@@ -212,11 +266,11 @@ def _task(graph: Graph, sources: _Sources, goal: Goal, tail: DeviceTail | None, 
     if sources.into is not None:
         task.in_ = layout.Adjacency(*sources.into.addresses)
     task.root = layout.Adjacency(*root.addresses)
-    task.arcs, task.vertices = root.arcs, graph.num_vertices
+    task.arcs, task.vertices = root.arcs, vertices
     if tail is not None:
         max_spans = max(max_spans, tail.max_spans)
         if tail.start == 1:
-            task.arcs = graph.num_vertices
+            task.arcs = vertices
     task.all_arcs, task.stride = task.arcs, 1
     task.max_spans = max_spans
     task.shared_bytes = layout.shared_bytes_of_group(levels, max_spans, listing=goal.lists)
@@ -261,6 +315,46 @@ def _sources(job: SearchJob, graph: Graph, stage: Stage, context: UploadContext)
     if any(step.bounds_in or step.not_in for step in plan.shape.steps):
         into = read(copies.arcs(graph, into=True, context=context))
     return _Sources(plan, keys, by_key, root, out, into)
+
+
+def _narrowed_sources(job: SearchJob, found: NarrowedSearch, context: UploadContext) -> _Sources:
+    """Return rows that were narrowed before, on the device for this job alone."""
+    device, plan = job.accelerator.device, found.plan
+    places = iter(found.sources)
+    keys: list[list[int]] = [[next(places) for _ in step.sources] for step in plan.shape.steps]
+    keys[1][0] = _ROOT
+    arrays = {key: found.rows[key] for level in keys for key in level if key != _ROOT}
+    arrays[_ROOT] = found.root_rows()
+    out = into = None
+    if any(step.not_out for step in plan.shape.steps):
+        arrays[out := found.out] = found.rows[found.out]
+    if any(step.not_in for step in plan.shape.steps):
+        arrays[into := found.into] = found.rows[found.into]
+    there = {key: _sent(job, device, rows, context) for key, rows in arrays.items()}
+    context.stream.wait()
+    return _Sources(
+        plan,
+        keys,
+        there,
+        there[_ROOT],
+        None if out is None else there[out],
+        None if into is None else there[into],
+    )
+
+
+def _sent(job: SearchJob, device: Device, rows: Adjacency, context: UploadContext) -> SlotRows:
+    """Copy rows to the device for a job."""
+    offsets, neighbors = rows
+    memory = [
+        device.allocate(max(nbytes, 8), "rows of a part", budget=context.budget)
+        for nbytes in (offsets.nbytes, neighbors.nbytes)
+    ]
+    for buffer in memory:
+        job.memory.hold(buffer)
+    context.stream.upload(memory[0], offsets)
+    upload_row_ends(device, memory[1], rows, offsets, context)
+    longest = _native.longest_row(offsets, context.threads)
+    return SlotRows((memory[0].address, memory[1].address), int(offsets[-1]), longest, len(offsets) - 1)
 
 
 def _root_rows(job: SearchJob, graph: Graph, stage: Stage, context: UploadContext) -> DeviceRows:
