@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
+from motiflux.cluster.shards import gpu_parts
 from motiflux.cluster.shards.gpu_parts import PartsOnGpu
-from motiflux.errors import DeviceMemoryError
+from motiflux.device import devices_like
+from motiflux.gpu.runtime.launches import Result
+from tests.inline_ray import InlineRay, replace_ray
 from tests.unit.test_sharded_search import DIRECTED, PATTERNS, random_graph, search_of
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="these count on a GPU")
@@ -67,9 +71,78 @@ def test_kernels_count_them(device: str, pattern: str) -> None:
     assert there.by_cpu == 0
 
 
+def test_absent_edges_are_looked_for_by_kernels(device: str) -> None:
+    graph = random_graph(3, directed=False)
+    for pattern, semantics in ((PATTERNS[10], "isomorphism"), (PATTERNS[6], "induced")):
+        search, layout, multiplier = search_of(graph, pattern, 1 << 20, semantics=semantics)
+        assert search is not None
+        there = PartsOnGpu(search, device)
+        found = search.each(0, layout.entries, None, None, there.counted)
+        options: Any = {"semantics": semantics, "symmetry": "embeddings"}
+        assert multiplier * found.total == mf.count(graph, pattern, device="cpu", **options)
+
+
+def test_a_number_beyond_the_range_of_kernels_is_counted_by_the_cpu(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, run = mf.generate.rmat(scale=6, edges=200, seed=1), gpu_parts.run_job
+
+    def overflow(*given: Any) -> tuple[bool, Result]:
+        run(*given)
+        return True, Result(3, overflow=True)
+
+    monkeypatch.setattr(gpu_parts, "run_job", overflow)
+    search, layout, multiplier = search_of(graph, PATTERNS[1], 1 << 20)
+    assert search is not None
+    there = PartsOnGpu(search, device)
+    found = search.each(0, layout.entries, None, None, there.counted)
+    assert multiplier * found.total == mf.count(graph, PATTERNS[1], device="cpu", symmetry="embeddings")
+    assert there.by_cpu == found.parts == 1
+
+
 def test_too_little_memory_says_what_to_do(device: str) -> None:
     graph = mf.generate.rmat(scale=6, edges=200, seed=1)
     search, layout, _ = search_of(graph, PATTERNS[1], 1 << 20, gpu_memory=1 << 10)
     assert search is not None
-    with pytest.raises(DeviceMemoryError, match="smaller memory="):
+    with pytest.raises(mf.DeviceMemoryError, match="smaller memory="):
         search.each(0, layout.entries, None, None, PartsOnGpu(search, device).counted)
+
+
+@pytest.fixture
+def ray(device: str, monkeypatch: pytest.MonkeyPatch) -> InlineRay:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)  # GPUs have the names that it gives them
+    return replace_ray(monkeypatch, gpus=len(devices_like(device)))
+
+
+def made_in(cluster: mf.Cluster, folder: Path) -> tuple[Any, mf.Graph]:
+    graph = mf.generate.rmat(scale=7, edges=600, seed=3)
+    mf.write_graph(graph, folder / "edges.npz")
+    return cluster.shard([folder / "edges.npz"], folder / "g", shards=2, memory="1MB"), graph
+
+
+def test_a_cluster_counts_sharded_graphs_on_gpus(ray: InlineRay, device: str, tmp_path: Path) -> None:
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path)
+        ray.gpus_asked.clear()
+        ray.loses = 0.1
+        patterns = [PATTERNS[1], PATTERNS[5]]
+        found = cluster.count(made, patterns, device=device)
+        assert found == mf.count(graph, patterns, device="cpu")
+        assert found[0].device == f"{device}, {cluster._workers.gpus_told}, 2 shards"
+        assert set(ray.gpus_asked) == {1}
+        total = int(found[0])
+        for limit in (5, total, total + 1):
+            limited = cluster.count(made, PATTERNS[1], device=device, limit=limit)
+            assert (limited, limited.complete) == (min(limit, total), total <= limit)
+        with pytest.raises(mf.DeviceMemoryError, match="smaller memory="):
+            cluster.count(made, PATTERNS[1], device=device, gpu_memory=100)
+
+
+def test_a_cluster_without_gpus_says_so(
+    ray: InlineRay, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace_ray(monkeypatch)
+    with mf.Cluster() as cluster:
+        made, _ = made_in(cluster, tmp_path)
+        with pytest.raises(mf.DeviceError, match="none with a GPU"):
+            cluster.count(made, PATTERNS[1], device=device)

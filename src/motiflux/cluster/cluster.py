@@ -296,7 +296,7 @@ class Cluster:
 
         Several patterns are searched at once. With `distinct` and `having`, a call is one task. With
         ``device="cuda"``, each task has one GPU, on which the graph has to fit and stays for later calls. All
-        GPUs have to be of one kind.
+        GPUs have to be of one kind. Of a sharded graph, parts of `memory` bytes are on the GPU.
 
         Returns
         -------
@@ -335,9 +335,9 @@ class Cluster:
         wanted = "'auto' or 'cpu' on a cluster"
         if ":" in kind:
             raise ArgumentError("device", "'cuda' on a cluster, where Ray assigns GPUs to tasks", kind)
-        if isinstance(graph, ShardedGraph):
-            raise ArgumentError("device", f"{wanted} for a sharded graph", kind)
         self._check(options, kind)
+        if isinstance(graph, ShardedGraph):
+            return self._count_sharded(graph, pattern, options, kind)
         for name in ("distinct", "having", "copies"):
             if options.get(name):
                 raise ArgumentError("device", f"{wanted} beside {name}=", kind)
@@ -353,11 +353,15 @@ class Cluster:
             return found
 
     def _count_sharded(
-        self, graph: ShardedGraph, pattern: QueryLike | Sequence[QueryLike], options: CountOptions
+        self,
+        graph: ShardedGraph,
+        pattern: QueryLike | Sequence[QueryLike],
+        options: CountOptions,
+        kind: str | None = None,
     ) -> Count | list[Count]:
-        """Count in a sharded graph."""
+        """Count in a sharded graph, with GPUs of this kind or none."""
         check_known(options, CountOptions.__optional_keys__)
-        for name in ("distinct", "having", "gpu_memory"):
+        for name in ("distinct", "having", *(["gpu_memory"] if kind is None else [])):
             if options.get(name) is not None:
                 raise ArgumentError(name, "None for a sharded graph", options.get(name))
         if asks_for_rows(pattern):
@@ -365,12 +369,11 @@ class Cluster:
         queries, several = as_queries(pattern)
         patterns = patterns_of(pattern, queries)
         chosen = _chosen(options)
-        if "copies" in options:
-            chosen["copies"] = options["copies"]
+        chosen |= {name: options[name] for name in ("copies", "gpu_memory") if name in options}
         with self._here(pattern), progress_callback(options.get("progress", False), "counting") as callback:
             request = make_request(**chosen, progress=callback)
             deadline = Deadline.after(request.timeout)
-            counts = count_sharded(self._workers, graph, patterns, request, deadline)
+            counts = count_sharded(self._workers, graph, patterns, request, deadline, kind)
         return counts if several else counts[0]
 
     @overload

@@ -14,7 +14,7 @@ from motiflux.cluster.gpu_tasks import Found, count_on_gpu, look_at_gpu
 from motiflux.cluster.shares import Order, roots
 from motiflux.cluster.tasks import Bounds, Done, plain
 from motiflux.cluster.workers import Workers
-from motiflux.errors import ClusterError, DeviceError, DeviceMemoryError
+from motiflux.errors import ClusterError, DeviceMemoryError
 from motiflux.gpu.engine import CAPABILITIES, DfsEngine
 from motiflux.gpu.strategy import DeviceFacts
 from motiflux.graph import Graph
@@ -53,15 +53,7 @@ class GpuClusterEngine(DfsEngine):
 
     def check(self) -> None:
         """Raise `DeviceError` if the cluster has no GPU for a task; take note of those that it has."""
-        workers = self._workers
-        workers.check_open()
-        if workers.gpus == 0:
-            threads = f" and {workers.threads} CPUs" if workers.threads > 1 else ""
-            raise DeviceError(
-                f"device={self._kind!r}: expected a cluster with a node of at least one GPU{threads}, "
-                f"found {workers.device}, none with a GPU that Ray was told of (ray start --num-gpus)"
-            )
-        self.device = f"{self._kind}, {workers.gpus_told}"
+        self.device = self._workers.gpus_of_kind(self._kind)
 
     @property
     def facts(self) -> DeviceFacts:

@@ -14,7 +14,7 @@ from motiflux.cluster.driver import RETRIES, Driver, is_lost_object, raise_own
 from motiflux.cluster.graphs import SharedGraph, SharedGraphs
 from motiflux.cluster.records import TaskLog, TaskRecord
 from motiflux.cluster.tasks import Done, Job, nothing, state_here
-from motiflux.errors import ClusterError
+from motiflux.errors import ClusterError, DeviceError
 from motiflux.graph import Graph
 from motiflux.request.deadline import Deadline
 
@@ -75,6 +75,23 @@ class Workers:
         kinds = {name.partition(":")[2] for node in having for name in node["Resources"] if _is_kind(name)}
         told = f"{self.gpus} GPU{'' if self.gpus == 1 else 's'} of {_nodes(len(having))}"
         return f"{told}: {', '.join(sorted(kinds))}" if kinds else told
+
+    def gpus_of_kind(self, kind: str) -> str:
+        """Return GPUs for tasks as a device in words.
+
+        Raises
+        ------
+        DeviceError
+            There are none.
+        """
+        self.check_open()
+        if self.gpus == 0:
+            threads = f" and {self.threads} CPUs" if self.threads > 1 else ""
+            raise DeviceError(
+                f"device={kind!r}: expected a cluster with a node of at least one GPU{threads}, "
+                f"found {self.device}, none with a GPU that Ray was told of (ray start --num-gpus)"
+            )
+        return f"{kind}, {self.gpus_told}"
 
     def _gpus_of(self, node: dict[str, Any]) -> int:
         resources = node["Resources"]

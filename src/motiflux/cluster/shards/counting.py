@@ -36,20 +36,29 @@ def job_of(workers: Workers, graph: ShardedGraph, content: Any) -> ShardJob:
 
 
 class ShardedSearch:
-    """The count of one pattern by tasks."""
+    """The count of one pattern by tasks.
+
+    Parameters
+    ----------
+    kind
+        The kind of device of which each task has one; None: tasks count on CPUs.
+    """
 
     divisible = True
 
-    def __init__(self, workers: Workers, graph: ShardedGraph, planned: Ranged, name: str) -> None:
-        self._workers = workers
+    def __init__(
+        self, workers: Workers, graph: ShardedGraph, planned: Ranged, name: str, kind: str | None = None
+    ) -> None:
+        self._workers, self._kind = workers, kind
         plan, request = planned.plan, planned.request
         self.multiplier = plan.multiplier
         self._limit = None if request.limit is None else request.limit // plan.multiplier
         units = 0 if plan.impossible is not None else graph.layout.entries
-        share = units // (FEW_PARTS * workers.slots)
+        slots = workers.slots if kind is None else workers.gpus
+        share = units // (FEW_PARTS * slots)
         self._job = job_of(workers, graph, replace(planned, share=share))
         self.name = name
-        self.shares = Shares(units, workers.slots, least=LEAST_SECONDS, parts=FEW_PARTS, short_ends=False)
+        self.shares = Shares(units, slots, least=LEAST_SECONDS, parts=FEW_PARTS, short_ends=False)
         self.total = 0
 
     @property
@@ -61,7 +70,8 @@ class ShardedSearch:
         """Start a task."""
         left = None if self._limit is None else self._limit - self.total
         bounds = Bounds(self._workers.threads, seconds=order.seconds, limit=left)
-        return self._workers.submit(count_range, self.name, self._job, order.share, bounds)
+        given = (self._job, order.share, bounds, self._kind)
+        return self._workers.submit(count_range, self.name, *given, on_gpu=self._kind is not None)
 
     def take(self, order: Order, done: Done) -> None:
         """Add the embeddings of a task."""
@@ -73,25 +83,33 @@ class ShardedSearch:
 
 
 def count_sharded(
-    workers: Workers, graph: ShardedGraph, patterns: Sequence[Pattern], request: Request, deadline: Deadline
+    workers: Workers,
+    graph: ShardedGraph,
+    patterns: Sequence[Pattern],
+    request: Request,
+    deadline: Deadline,
+    kind: str | None = None,
 ) -> list[Count]:
-    """Return the count of each pattern.
+    """Return the count of each pattern, by tasks on CPUs or, each with one, on GPUs of a kind.
 
     Raises
     ------
+    DeviceError
+        The cluster has no GPU for a task.
     PatternError, ArgumentError
         A pattern or an option takes more than a sharded graph has.
     """
     check_symmetry(request.semantics, request.symmetry)
-    ran = Ran("cluster", f"{workers.device}, {graph.num_shards} shards", "the graph is sharded")
+    device = workers.device if kind is None else workers.gpus_of_kind(kind)
+    ran = Ran("cluster", f"{device}, {graph.num_shards} shards", "the graph is sharded")
     made = []
     for at, pattern in enumerate(patterns):
         name = f"count {workers.pattern}" + (f", {at + 1}" if len(patterns) > 1 else "")
         planned = ranged(graph.sketch, pattern, request, deadline)
-        made.append(None if planned is None else ShardedSearch(workers, graph, planned, name))
+        made.append(None if planned is None else ShardedSearch(workers, graph, planned, name, kind))
     started = time.perf_counter()
     searches = [one for one in made if one is not None]
-    driver = workers.driver()
+    driver = workers.driver(None if kind is None else workers.gpus)
     try:
         driver.run_all(searches, deadline, _reporting(searches, request, deadline))
     finally:
