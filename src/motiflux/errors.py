@@ -6,11 +6,24 @@ Every error names the file, line or argument it is about, what was found and wha
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 class MotifluxError(Exception):
     """Base class of every error that motiflux raises deliberately."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[MotifluxError], args: tuple[object, ...], fields: dict[str, object]) -> MotifluxError:
+    """Return a copy of an error: constructors take other arguments than the message that they make."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
 
 
 class ArgumentError(MotifluxError, ValueError):
@@ -65,9 +78,6 @@ class PatternSyntaxError(PatternError):
             where = f"{self.path}, {where}"
         line = text[start:] if end < 0 else text[start:end]
         super().__init__(f"{where}: {message}\n{_pointed_at(line, position - start)}")
-
-    def __reduce__(self) -> tuple[type[PatternSyntaxError], tuple[object, ...]]:
-        return type(self), (self.message, self.text, self.position, self.path)
 
 
 _SHOWN_BEFORE, _SHOWN_AFTER = 60, 40
@@ -159,9 +169,6 @@ class OutOfMemoryError(MemoryError, MotifluxError):  # MemoryError first: it mak
         self.message = message
         self.needed = needed
         super().__init__(message)
-
-    def __reduce__(self) -> tuple[type[OutOfMemoryError], tuple[object, ...]]:
-        return type(self), (self.message, self.needed)
 
 
 class DeviceError(MotifluxError, RuntimeError):
