@@ -77,8 +77,10 @@ class Search:
     ----------
     physical
         Its plan; None if there was no time for one.
+    engine
+        The engine that lists.
     ran
-        The engine, and the reason for it.
+        Its name and device, and the reason for it.
     """
 
     def __init__(self, listing: Listing, pattern: Pattern, deadline: Deadline | None = None) -> None:
@@ -89,13 +91,13 @@ class Search:
         planning = Deadline.after(None) if request.timeout is None else None
         begin_first_call(listing.graph, [pattern], request, planning, counting=False)
         listing.check()
-        self._engine: Engine
-        self._engine, why = choose_engine(request, patterns=[pattern])
+        self.engine: Engine
+        self.engine, why = choose_engine(request, patterns=[pattern])
         self.deadline = Deadline.after(request.timeout) if deadline is None else deadline
-        self.physical: PhysicalPlan | None = self._engine.plan(
+        self.physical: PhysicalPlan | None = self.engine.plan(
             listing.graph, pattern, request, self.deadline, counting=False
         )
-        self.ran = Ran(self._engine.name, self._engine.device, why)
+        self.ran = Ran(self.engine.name, self.engine.device, why)
 
     def begin(self, *, limit: int | None) -> RowSource:
         """Begin the search for at most `limit` rows."""
@@ -107,7 +109,7 @@ class Search:
             return NoRows(complete=False)
         expect(request.progress, [self.physical.plan], limit)
         choosing = listing.chooses(pattern)
-        source, other = self._engine.rows(
+        source, other = self.engine.rows(
             listing.graph, self.physical, request, listing.block_rows, self.deadline
         )
         self.ran = other or self.ran

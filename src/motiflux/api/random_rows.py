@@ -24,6 +24,7 @@ from motiflux.errors import MotifluxError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, Query, QueryLike, as_query
 from motiflux.plan.candidates.space import max_space_bytes
+from motiflux.request.elsewhere import doing_elsewhere
 from motiflux.request.request import Request, make_request
 from motiflux.result.columns import RowColumns
 from motiflux.result.matches import Matches
@@ -295,16 +296,17 @@ class _RandomRows:
     def _look_for_one(self) -> None:
         """Search for an embedding: if there is none, end the rows."""
         request = self._request
-        found = count(
-            self._graph,
-            self._query,
-            semantics=request.semantics.value,
-            device=request.device,
-            gpu_memory=request.gpu_memory,
-            limit=1,
-            timeout=left_until(self._deadline),
-            threads=request.threads,
-        )
+        with doing_elsewhere(request.elsewhere):
+            found = count(
+                self._graph,
+                self._query,
+                semantics=request.semantics.value,
+                device=request.device,
+                gpu_memory=request.gpu_memory,
+                limit=1,
+                timeout=left_until(self._deadline),
+                threads=request.threads,
+            )
         if found == 0 and found.complete:
             self._none = self.complete = True
         self._rows = max(self._rows, 1)  # not again

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from motiflux.api.counting import count
 from motiflux.api.estimating import estimate
@@ -35,7 +35,6 @@ from motiflux.cluster.options import (
     check_known,
 )
 from motiflux.cluster.records import TaskLog, TaskRecord
-from motiflux.cluster.row_tasks import WholeRows
 from motiflux.cluster.sampler import ClusterSampler, TreeDraws
 from motiflux.cluster.shards.census import census_sharded
 from motiflux.cluster.shards.counting import count_sharded, patterns_of
@@ -66,9 +65,10 @@ from motiflux.result.matches import Matches
 from motiflux.types import VertexArray
 
 if TYPE_CHECKING:
-    from motiflux.cluster.gpu_engine import OnGpus
+    from motiflux.cluster.gpu_engine import GpuClusterEngine, OnGpus
 
 _MFG = ".mfg"
+_ON_CPUS = "'auto' or 'cpu' on a cluster"
 _SHARDED = "a graph that fits a node: sharded graphs are counted, listed and estimated"
 _SHARD_MEMORY = 1 << 30
 """Default bytes of a worker for a sharded graph."""
@@ -296,7 +296,7 @@ class Cluster:
 
         Several patterns are searched at once. With `distinct` and `having`, a call is one task. With
         ``device="cuda"``, each task has one GPU, on which the graph has to fit and stays for later calls. All
-        GPUs have to be of one kind. Of a sharded graph, parts of `memory` bytes are on the GPU.
+        GPUs that count have to be of one kind. Of a sharded graph, parts of `memory` bytes are on the GPU.
 
         Returns
         -------
@@ -310,45 +310,17 @@ class Cluster:
         DeviceMemoryError
             The graph or the search does not fit on a GPU, or into `gpu_memory`.
         """
-        if options.get("device", "auto") not in ("auto", "cpu"):
-            return self._count_on_gpus(graph, pattern, options)
-        self._check(options)
+        gpus = self._on_gpus(graph, pattern, options, shards=True)
         if isinstance(graph, ShardedGraph):
-            return self._count_sharded(graph, pattern, options)
+            return self._count_sharded(graph, pattern, options, None if gpus is None else options["device"])
         data = self._graph(graph)
         rows = options.get("distinct") is not None or options.get("having") is not None
-        if rows or asks_for_rows(pattern) or options.get("copies"):
+        if gpus is None and (rows or asks_for_rows(pattern) or options.get("copies")):
             counted: Count | list[Count] = self._whole("count", data, pattern, options)
             return counted
-        with self._here(pattern):
-            found: Count | list[Count] = count(data, pattern, **options)
-            return found
-
-    def _count_on_gpus(
-        self,
-        graph: GraphLike | ShardedGraph,
-        pattern: QueryLike | Sequence[QueryLike],
-        options: CountOptions,
-    ) -> Count | list[Count]:
-        """Count by tasks that have one GPU each."""
-        kind = check_device(options["device"])
-        wanted = "'auto' or 'cpu' on a cluster"
-        if ":" in kind:
-            raise ArgumentError("device", "'cuda' on a cluster, where Ray assigns GPUs to tasks", kind)
-        self._check(options, kind)
-        if isinstance(graph, ShardedGraph):
-            return self._count_sharded(graph, pattern, options, kind)
-        for name in ("distinct", "having", "copies"):
-            if options.get(name):
-                raise ArgumentError("device", f"{wanted} beside {name}=", kind)
-        if asks_for_rows(pattern) or any(isinstance(one, Query) for one in as_queries(pattern)[0]):
-            raise ArgumentError("device", f"{wanted} for patterns with DISTINCT, OPTIONAL or paths", kind)
-        if kind not in self._gpus:  # imported by calls that need it
-            from motiflux.cluster.gpu_engine import GpuClusterEngine, OnGpus
-
-            self._gpus[kind] = OnGpus(GpuClusterEngine(self._workers, kind, self._engine), self._engine)
-        data = self._graph(graph)
-        with self._here(pattern), doing_elsewhere(self._gpus[kind]):
+        if gpus is not None:
+            _refuse_on_gpus(pattern, options)
+        with self._here(pattern, gpus):
             found: Count | list[Count] = count(data, pattern, **options)
             return found
 
@@ -361,7 +333,7 @@ class Cluster:
     ) -> Count | list[Count]:
         """Count in a sharded graph, with GPUs of this kind or none."""
         check_known(options, CountOptions.__optional_keys__)
-        for name in ("distinct", "having", *(["gpu_memory"] if kind is None else [])):
+        for name in ("distinct", "having"):
             if options.get(name) is not None:
                 raise ArgumentError(name, "None for a sharded graph", options.get(name))
         if asks_for_rows(pattern):
@@ -439,7 +411,7 @@ class Cluster:
         OutputError
             A file cannot be written; or the folder has files of something else.
         """
-        self._check(options)
+        gpus = self._on_gpus(graph, pattern, options)
         if job is not None and (output is None or not isinstance(job, str) or not job):
             raise ArgumentError("job", "a name, beside output=", job)
         if asks_for_rows(pattern):
@@ -452,7 +424,7 @@ class Cluster:
         patterns = [query for query in queries if isinstance(query, Pattern)]
         if output is not None and several:
             raise ArgumentError("pattern", "one pattern beside output=", pattern)
-        with self._here(pattern):
+        with self._here(pattern, gpus):
             if output is not None:
                 return self._write(graph, patterns[0], os.fspath(output), job, options)
             found: list[Matches]
@@ -479,20 +451,27 @@ class Cluster:
             return write_sharded(self._workers, subject, pattern, options, chosen, output, job)
         graph = self._graph(subject)
         with progress_callback(options.get("progress", False), "matching") as callback:
-            request = make_request(**chosen, progress=callback)
+            device, engine = options.get("device", "auto"), options.get("engine", "auto")
+            memory = options.get("gpu_memory")
+            request = make_request(
+                **chosen, device=device, engine=engine, gpu_memory=memory, progress=callback
+            )
             edges, names = options.get("edges", False), options.get("names", False)
             attributes = options.get("attributes", ())
             listing = Listing(graph, request, DEFAULT_BATCH_ROWS, edges, attributes, names)
             listing.columns(pattern)  # raises what it refuses
             search = Search(listing, pattern)
             planned = time.perf_counter()
-            if search.physical is None:
-                raise ClusterError("match: time was up before the search was planned; nothing was written")
             columns = Columns(pattern, edges, tuple(attributes), names)
-            asked = listing.for_pattern(pattern)
-            plan = search.physical.plan
-            tasks = WholeRows(self._workers, graph, plan, asked, columns)
-            return RowJob(self._workers, tasks, plan, asked, output, job).run(search.deadline, planned)
+            asked, tasks = listing.for_pattern(pattern), None
+            found = cast("ClusterEngine | GpuClusterEngine", search.engine)
+            if search.physical is not None:
+                tasks = found.row_tasks(graph, search.physical, asked, search.deadline, columns)
+            if tasks is None:
+                raise ClusterError("match: time was up before the search was planned; nothing was written")
+            return RowJob(self._workers, tasks, tasks.plan, asked, output, job, tasks.slots).run(
+                search.deadline, planned
+            )
 
     @overload
     def estimate(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
@@ -517,7 +496,7 @@ class Cluster:
         and all entries are counted where that is less work: unless the rows take some ten times `memory`. For
         a seed the estimate is the same on any number of workers, except with a timeout.
         """
-        self._check(options)
+        gpus = self._on_gpus(graph, pattern, options)
         if isinstance(graph, ShardedGraph):
             check_known(options, EstimateOptions.__optional_keys__)
             queries, several = as_queries(pattern)
@@ -525,7 +504,7 @@ class Cluster:
             with self._here(pattern):
                 estimates = estimate_sharded(self._workers, graph, patterns, options, _chosen(options))
             return estimates if several else estimates[0]
-        with self._here(pattern):
+        with self._here(pattern, gpus):
             data = self._graph(graph)
             found: Estimate | list[Estimate] = estimate(data, pattern, **options)
             return found
@@ -534,8 +513,7 @@ class Cluster:
         self, graph: GraphLike, pattern: QueryLike, k: int, **options: Unpack[SampleOptions]
     ) -> Matches:
         """Draw embeddings at random; see `motiflux.sample`: the same rows."""
-        self._check(options)
-        with self._here(pattern):
+        with self._here(pattern, self._on_gpus(graph, pattern, options)):
             return sample(self._graph(graph), pattern, k, **options)
 
     def count_per_vertex(
@@ -547,13 +525,13 @@ class Cluster:
         vertex that is counted, and the caller 16 for a vertex and 8 for each of its counts; ``.graph`` of the
         result has all vertices, and no edges.
         """
-        self._check(options)
+        gpus = self._on_gpus(graph, pattern, options)
         if isinstance(graph, ShardedGraph):
             check_known(options, VertexOptions.__optional_keys__)
             counter = ShardedImageCounter(self._workers, graph)
             with self._here(pattern), doing_elsewhere(_Counting(counter)):
                 return count_per_vertex(vertices_of(graph), pattern, **options)
-        with self._here(pattern):
+        with self._here(pattern, gpus):
             return count_per_vertex(self._graph(graph), pattern, **options)
 
     def explain(
@@ -622,11 +600,39 @@ class Cluster:
             one = "'cpu'" if gpus is None else f"'dfs' beside device={gpus!r}"
             raise ArgumentError("engine", f"'auto' or {one} on a cluster", engine)
 
+    def _on_gpus(
+        self, graph: object, pattern: object, options: Mapping[str, Any], *, shards: bool = False
+    ) -> OnGpus | None:
+        """Return who does a call whose tasks have one GPU each; None for one on CPUs. Check its options.
+
+        `shards`: whether the call is one that GPUs do for sharded graphs, too.
+        """
+        asked = options.get("device", "auto")
+        on_cpus = asked in ("auto", "cpu")
+        sharded = isinstance(graph, ShardedGraph) and (on_cpus or not shards)
+        if sharded and options.get("gpu_memory") is not None:
+            raise ArgumentError("gpu_memory", "None for a sharded graph", options["gpu_memory"])
+        if on_cpus:
+            self._check(options)
+            return None
+        kind = check_device(asked)
+        if ":" in kind:
+            raise ArgumentError("device", "'cuda' on a cluster, where Ray assigns GPUs to tasks", kind)
+        if sharded:
+            raise ArgumentError("device", f"{_ON_CPUS} for a sharded graph", kind)
+        self._check(options, kind)
+        if kind not in self._gpus:  # imported by calls that need it
+            from motiflux.cluster.gpu_engine import OnGpus
+
+            self._gpus[kind] = OnGpus(self._workers, kind, self._engine)
+        self._gpus[kind].check()
+        return self._gpus[kind]
+
     @contextmanager
-    def _here(self, pattern: object) -> Iterator[None]:
-        """Have calls in a ``with`` block done by the cluster."""
+    def _here(self, pattern: object, gpus: OnGpus | None = None) -> Iterator[None]:
+        """Have calls in a ``with`` block done by the cluster, or by its GPUs."""
         self._workers.pattern = _short(pattern)
-        with doing_elsewhere(self):
+        with doing_elsewhere(self if gpus is None else gpus):
             yield
 
     def engine(self, why_host: str | None) -> tuple[Engine, str]:
@@ -641,6 +647,10 @@ class Cluster:
         """Return the sampler of a plan."""
         return ClusterSampler(self._workers, graph, plan, request, deadline)
 
+    def draws_on(self) -> tuple[str, str]:
+        """Return the device that draws embeddings, and the reason for it in words."""
+        return "cpu", "a cluster was asked for"
+
     def draw_embeddings(
         self,
         graph: Graph,
@@ -653,6 +663,17 @@ class Cluster:
     ) -> tuple[VertexArray, int]:
         """Return the embeddings among trees, and the number of trees drawn."""
         return self._trees.draw(graph, plan, request, seed, first, count, left)
+
+
+def _refuse_on_gpus(pattern: QueryLike | Sequence[QueryLike], options: CountOptions) -> None:
+    """Refuse counts that tasks on GPUs do not make."""
+    for name in ("distinct", "having", "copies"):
+        if options.get(name):
+            raise ArgumentError("device", f"{_ON_CPUS} beside {name}=", options["device"])
+    if asks_for_rows(pattern) or any(isinstance(one, Query) for one in as_queries(pattern)[0]):
+        raise ArgumentError(
+            "device", f"{_ON_CPUS} for patterns with DISTINCT, OPTIONAL or paths", options["device"]
+        )
 
 
 class _Counting:

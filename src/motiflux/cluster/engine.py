@@ -13,6 +13,7 @@ from motiflux.cluster.shares import Order, Shares
 from motiflux.cluster.tasks import (
     TOO_MANY_CHOICES,
     Bounds,
+    Columns,
     Done,
     count_share,
     count_whole,
@@ -167,11 +168,22 @@ class ClusterEngine(CpuEngine):
         self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
     ) -> tuple[RowSource, None]:
         """Start an enumeration of at most ``request.limit`` rows."""
-        plan = physical.plan
-        if plan.impossible is not None:
+        if physical.plan.impossible is not None:
             return NoRows(complete=True), None
-        tasks = WholeRows(self._workers, graph, plan, request)
-        return ClusterRows(self._workers, tasks, request, batch_rows, deadline), None
+        tasks = self.row_tasks(graph, physical, request, deadline)
+        assert tasks is not None
+        return ClusterRows(self._workers, tasks, request, batch_rows, deadline, tasks.slots), None
+
+    def row_tasks(
+        self,
+        graph: Graph,
+        physical: PhysicalPlan,
+        request: Request,
+        deadline: Deadline,
+        columns: Columns | None = None,
+    ) -> WholeRows | None:
+        """Return the tasks of a listing, into files with these columns; None if time was up before."""
+        return WholeRows(self._workers, graph, physical.plan, request, columns)
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
         """Return how the count will be cut."""

@@ -1,4 +1,4 @@
-"""Counts on the GPUs of a cluster: a task has one GPU, and searches a share of the work."""
+"""Calls on the GPUs of a cluster: a task has one GPU, and searches a share of the work."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from motiflux import log
 from motiflux.cluster.driver import Driver
 from motiflux.cluster.engine import NAME, ClusterEngine, reporting
 from motiflux.cluster.gpu_tasks import Found, count_on_gpu, look_at_gpu
+from motiflux.cluster.row_tasks import GpuRows, WholeRows
+from motiflux.cluster.rows import ClusterRows
+from motiflux.cluster.sampler import ClusterSampler, TreeDraws
 from motiflux.cluster.shares import Order, roots
-from motiflux.cluster.tasks import Bounds, Done, plain
+from motiflux.cluster.tasks import Bounds, Columns, Done, plain
 from motiflux.cluster.workers import Workers
+from motiflux.cpu.sampling import kinds_apart
 from motiflux.errors import ClusterError, DeviceMemoryError
 from motiflux.gpu.engine import CAPABILITIES, DfsEngine
 from motiflux.gpu.strategy import DeviceFacts
@@ -24,7 +28,11 @@ from motiflux.plan.physical import Family, PhysicalPlan
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
 from motiflux.request.request import Request
+from motiflux.request.sampler import Sampler
+from motiflux.result.rows import NoRows, RowSource
+from motiflux.types import VertexArray
 
+WHY = "GPUs of a cluster were asked for"
 _SHARES = 4
 """Shares of a count for each GPU: a task that is lost repeats one of them."""
 
@@ -126,25 +134,90 @@ class GpuClusterEngine(DfsEngine):
         assert pattern is not None
         planned = host.plan(graph, pattern, request, deadline)
         outcome = Outcome(0, False) if planned is None else host.count(graph, planned, request, deadline)
-        why = physical.notes.lstrip("; ") or "a number passed the range of its kernels"
-        return replace(outcome, ran=Ran(host.name, host.device, why))
+        return replace(outcome, ran=Ran(host.name, host.device, _why_host(physical)))
+
+    def rows(
+        self, graph: Graph, physical: PhysicalPlan, request: Request, batch_rows: int, deadline: Deadline
+    ) -> tuple[RowSource, Ran | None]:
+        """Start an enumeration of at most ``request.limit`` rows."""
+        if physical.plan.impossible is not None:
+            return NoRows(complete=True), None
+        tasks, host = self.row_tasks(graph, physical, request, deadline), self._host
+        ran = None if isinstance(tasks, GpuRows) else Ran(host.name, host.device, _why_host(physical))
+        if tasks is None:
+            return NoRows(complete=False), ran
+        return ClusterRows(self._workers, tasks, request, batch_rows, deadline, tasks.slots), ran
+
+    def row_tasks(
+        self,
+        graph: Graph,
+        physical: PhysicalPlan,
+        request: Request,
+        deadline: Deadline,
+        columns: Columns | None = None,
+    ) -> WholeRows | None:
+        """Return the tasks of a listing, into files with these columns; None if time was up before."""
+        if physical.plan.impossible is not None or physical.stages[0].family is not Family.HOST:
+            self.check()
+            return GpuRows(self._workers, graph, physical.plan, request, self._kind, columns)
+        pattern = physical.plan.asked
+        assert pattern is not None
+        planned = self._host.plan(graph, pattern, request, deadline, counting=False)
+        return None if planned is None else self._host.row_tasks(graph, planned, request, deadline, columns)
 
     def _driver(self) -> Driver:
         self.check()
         return self._workers.driver(self._workers.gpus)
 
 
-class OnGpus:
-    """Does the counts of a call on GPUs; see `motiflux.request.stand_in`."""
+def _why_host(physical: PhysicalPlan) -> str:
+    """Return the reason for which CPUs do the work of a plan."""
+    return physical.notes.lstrip("; ") or "a number passed the range of its kernels"
 
-    def __init__(self, engine: GpuClusterEngine, host: ClusterEngine) -> None:
-        self._engine, self._host = engine, host
+
+class OnGpus:
+    """Does a call on GPUs; see `motiflux.request.stand_in`."""
+
+    def __init__(self, workers: Workers, kind: str, host: ClusterEngine) -> None:
+        self._workers, self._kind, self._host = workers, kind, host
+        self._engine = GpuClusterEngine(workers, kind, host)
+        self._trees, self._trees_on_cpus = TreeDraws(workers, kind), TreeDraws(workers)
+
+    def check(self) -> None:
+        """Raise `DeviceError` if the cluster has no GPU for a task."""
+        self._engine.check()
 
     def engine(self, why_host: str | None) -> tuple[Engine, str]:
         """Return the engine, and the reason for it in words."""
         if why_host is not None:
             return self._host, f"{why_host}, not {self._engine.device}"
-        return self._engine, "GPUs of a cluster were asked for"
+        return self._engine, WHY
+
+    def sampler(self, graph: Graph, plan: Plan, request: Request, deadline: float | None) -> Sampler:
+        """Return the sampler of a plan."""
+        self.check()
+        kind = None if kinds_apart(plan) else self._kind
+        return ClusterSampler(self._workers, graph, plan, request, deadline, kind)
+
+    def draws_on(self) -> tuple[str, str]:
+        """Return the device that draws embeddings, and the reason for it in words."""
+        self.check()
+        return self._engine.device, WHY
+
+    def draw_embeddings(
+        self,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        seed: int,
+        first: int,
+        count: int,
+        left: float | None,
+    ) -> tuple[VertexArray, int]:
+        """Return the embeddings among trees, and the number of trees drawn."""
+        self.check()
+        trees = self._trees_on_cpus if kinds_apart(plan) else self._trees
+        return trees.draw(graph, plan, request, seed, first, count, left)
 
 
 @dataclass(slots=True)

@@ -177,6 +177,8 @@ class RowJob:
     ----------
     name
         The name of the job; None for one that cannot be continued.
+    slots
+        Number of tasks that can run at a time; None: that of the cluster's CPUs.
     """
 
     divisible = False
@@ -189,14 +191,16 @@ class RowJob:
         request: Request,
         output: str,
         name: str | None,
+        slots: int | None = None,
     ) -> None:
         self._workers, self._tasks = workers, tasks
+        self._slots = workers.slots if slots is None else slots
         self._request = request
         self.name = f"match {workers.pattern}"
         self.folder = Folder(output)
         units = tasks.units
-        least = _MANIFEST_SECONDS * workers.slots
-        self.shares = _TasksOfJob(Shares(units, workers.slots, least=least, parts=FEW_PARTS), self.folder)
+        least = _MANIFEST_SECONDS * self._slots
+        self.shares = _TasksOfJob(Shares(units, self._slots, least=least, parts=FEW_PARTS), self.folder)
         self.found = 0
         self.files: dict[str, tuple[int, int]] = {}
         """Rows and bytes of each file."""
@@ -238,7 +242,7 @@ class RowJob:
     def run(self, deadline: Deadline, planned: float) -> WrittenRows:
         """Run the job to its end."""
         report = None if self._request.progress is None else lambda: self._tell(deadline)
-        driver = self._workers.driver()
+        driver = self._workers.driver(self._slots)
         try:
             driver.run_all([self], deadline, report)
         finally:

@@ -22,6 +22,7 @@ class SearchOptions(TypedDict, total=False):
     device: DeviceName
     timeout: float | None
     threads: int | None
+    gpu_memory: int | str | None
     tuning: Mapping[str, str] | None
 
 
@@ -36,7 +37,6 @@ class CountOptions(ExactOptions, total=False):
     """Options of `motiflux.count`."""
 
     limit: int | None
-    gpu_memory: int | str | None
     copies: bool
     distinct: Distinct | None
     having: Having | None

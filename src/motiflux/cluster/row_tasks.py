@@ -1,7 +1,8 @@
-"""Tasks of a listing: what differs between graphs that fit a node and sharded ones."""
+"""Tasks of a listing: what differs between graphs that fit a node, on CPUs and on GPUs, and sharded ones."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from motiflux.cluster.digests import digest_of
@@ -54,12 +55,18 @@ class WholeRows:
     ----------
     columns
         The columns of files; None for a listing without files.
+
+    Attributes
+    ----------
+    slots
+        Number of tasks that can run at a time.
     """
 
     def __init__(
         self, workers: Workers, graph: Graph, plan: Plan, request: Request, columns: Columns | None = None
     ) -> None:
         self._workers, self._graph = workers, graph
+        self.plan, self.slots = plan, workers.slots
         self.units = 0 if plan.impossible is not None else native_search(graph, plan, request).units
         self._content: Any = (plan, plain(request))
         self._job: Any = None
@@ -91,3 +98,43 @@ class WholeRows:
         """Return a file without rows."""
         assert self.columns is not None
         return parquet_of(self._graph, self.columns, [])[1]
+
+
+class GpuRows(WholeRows):
+    """The same, by tasks that have one GPU each.
+
+    Parameters
+    ----------
+    kind
+        The kind of device: ``"cuda"``.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        kind: str,
+        columns: Columns | None = None,
+    ) -> None:
+        super().__init__(workers, graph, replace(plan, copy_walk=None), request, columns)
+        self._kind, self.slots = kind, workers.gpus
+
+    def rows(self, name: str, share: Share, bounds: Bounds) -> Any:
+        """Start a task that returns rows."""
+        from motiflux.cluster.gpu_listing import rows_on_gpu
+
+        given = (self._shared(), self._kind, share, bounds)
+        return self._workers.submit(rows_on_gpu, name, *given, on_gpu=True)
+
+    def file(self, name: str, share: Share, bounds: Bounds, folder: str, file: str) -> Any:
+        """Start a task that writes rows into a file."""
+        from motiflux.cluster.gpu_listing import write_rows_on_gpu
+
+        given = (self._shared(), self._kind, share, bounds, folder, file, self.columns)
+        return self._workers.submit(write_rows_on_gpu, name, *given, on_gpu=True)
+
+    def digest(self) -> str:
+        """Return a digest of the graph, and the kind of device: CPUs end tasks elsewhere."""
+        return f"{super().digest()}, on {self._kind}"

@@ -33,10 +33,10 @@ class RowSearch:
 
     divisible = False
 
-    def __init__(self, workers: Workers, tasks: RowTasks, request: Request) -> None:
+    def __init__(self, workers: Workers, tasks: RowTasks, request: Request, slots: int) -> None:
         self.tasks, self.request = tasks, request
         self.name = f"match {workers.pattern}"
-        self.shares = Shares(tasks.units, workers.slots, parts=FEW_PARTS)
+        self.shares = Shares(tasks.units, slots, parts=FEW_PARTS)
         self.found = 0
         self.stopped = False
         self._steps, self._seconds = 0.0, 0.0
@@ -83,8 +83,8 @@ class RowSearch:
 class _KeptRows(RowSearch):
     """A listing whose rows wait for the reader."""
 
-    def __init__(self, workers: Workers, tasks: RowTasks, request: Request) -> None:
-        super().__init__(workers, tasks, request)
+    def __init__(self, workers: Workers, tasks: RowTasks, request: Request, slots: int) -> None:
+        super().__init__(workers, tasks, request, slots)
         self.blocks: deque[VertexArray] = deque()
 
     def take(self, order: Order, done: Done) -> None:
@@ -98,6 +98,11 @@ class ClusterRows:
 
     Their number is that of tasks that run or wait, each with about `ROWS_OF_TASK` rows, times the images of a
     row.
+
+    Parameters
+    ----------
+    slots
+        Number of tasks that can run at a time; None: that of the cluster's CPUs.
     """
 
     def __init__(
@@ -107,15 +112,16 @@ class ClusterRows:
         request: Request,
         batch_rows: int,
         deadline: Deadline,
+        slots: int | None = None,
     ) -> None:
-        self._search = _KeptRows(workers, tasks, plain(request))
+        self._slots = workers.slots if slots is None else slots
+        self._search = _KeptRows(workers, tasks, plain(request), self._slots)
         self._batch_rows = batch_rows
         self._left = request.limit
         self._report, self._deadline = request.progress, deadline
-        self._events: Iterator[bool] | None = workers.driver().run(
+        self._events: Iterator[bool] | None = workers.driver(self._slots).run(
             [self._search], deadline, self._tell if request.progress else None, self._has_room
         )
-        self._slots = workers.slots
         self._lock = threading.Lock()
         self._block: VertexArray | None = None
         self.complete = False

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LEAST_GROUPS = 256
 """Groups that are drawn by the caller: a task would take longer."""
+_LEAST_OF_GPU = 1 << 13
+"""Groups for which a draw pays on a GPU."""
 
 
 class _Draws:
@@ -35,20 +37,20 @@ class _Draws:
 
     def __init__(
         self,
-        workers: Workers,
         name: str,
         renewed: Callable[[], Any],
         job: Any,
         start: Callable[[Any, int, int], Any],
         first: int,
         count: int,
+        slots: int,
     ) -> None:
         self.name = name
         self.found: dict[int, Any] = {}
         self.over = False
         self._renewed, self._job, self._start = renewed, job, start
-        each = max(1, -(-count // (2 * workers.slots)))
-        self.shares = Shares(0, workers.slots)
+        each = max(1, -(-count // (2 * slots)))
+        self.shares = Shares(0, slots)
         for begin in range(first, first + count, each):
             self.shares.add([roots(begin, min(begin + each, first + count))])
 
@@ -71,13 +73,30 @@ class _Draws:
 
 
 class ClusterSampler(CpuSampler):
-    """Draws groups on a cluster, and few groups where it is called; the groups are the same everywhere."""
+    """Draws groups on a cluster, and few groups where it is called; the groups are the same everywhere.
+
+    Parameters
+    ----------
+    kind
+        The kind of device of which each task has one: ``"cuda"``; None for CPUs.
+    """
 
     def __init__(
-        self, workers: Workers, graph: Graph, plan: Plan, request: Request, deadline: float | None = None
+        self,
+        workers: Workers,
+        graph: Graph,
+        plan: Plan,
+        request: Request,
+        deadline: float | None = None,
+        kind: str | None = None,
     ) -> None:
-        super().__init__(graph, plan, request, "a cluster was asked for", deadline)
-        self.device = workers.device
+        what = "a cluster was" if kind is None else "GPUs of a cluster were"
+        super().__init__(graph, plan, request, f"{what} asked for", deadline)
+        self.device = workers.device if kind is None else f"{kind}, {workers.gpus_told}"
+        self._slots = workers.slots if kind is None else workers.gpus
+        if kind is not None:
+            self.least_piece = _LEAST_OF_GPU * self._slots
+        self._kind = kind
         self._workers, self._graph = workers, graph
         self._content = (plan, plain(request))
         self._job = workers.job(graph, self._content)
@@ -92,8 +111,7 @@ class ClusterSampler(CpuSampler):
         timeout: float | None = None,
     ) -> Groups:
         """Return groups; see `Sampler`."""
-        assert isinstance(estimator, str)
-        if count < LEAST_GROUPS:
+        if isinstance(estimator, str) and count < LEAST_GROUPS:
             return super().draw(estimator, seed, first, count, timeout)
         workers, threads = self._workers, self._workers.threads
         name = f"estimate {workers.pattern}"
@@ -101,11 +119,16 @@ class ClusterSampler(CpuSampler):
 
         def start(job: Any, begin: int, number: int) -> Any:
             left = None if end is None else max(0.0, end - time.perf_counter())
-            given = (estimator, self._inherits, seed, begin, number, threads, left)
-            return workers.submit(draw_share, name, job, *given)
+            if self._kind is None:
+                given = (estimator, self._inherits, seed, begin, number, threads, left)
+                return workers.submit(draw_share, name, job, *given)
+            from motiflux.cluster.gpu_sampling import draw_on_gpu
 
-        draws = _Draws(workers, name, self._put_again, self._job, start, first, count)
-        workers.driver().run_all([draws], Deadline(time.perf_counter(), end))
+            there = (self._kind, estimator, seed, begin, number, threads, left)
+            return workers.submit(draw_on_gpu, name, job, *there, on_gpu=True)
+
+        draws = _Draws(name, self._put_again, self._job, start, first, count, self._slots)
+        workers.driver(self._slots).run_all([draws], Deadline(time.perf_counter(), end))
         parts: list[Groups] = []
         for begin in sorted(draws.found):  # after a timeout, those before the first that is missing
             if begin != first + sum(len(part.weights) for part in parts):
@@ -121,10 +144,16 @@ class ClusterSampler(CpuSampler):
 
 
 class TreeDraws:
-    """Trees drawn on a cluster, of which the embeddings are kept."""
+    """Trees drawn on a cluster, of which the embeddings are kept.
 
-    def __init__(self, workers: Workers) -> None:
-        self._workers = workers
+    Parameters
+    ----------
+    kind
+        As for `ClusterSampler`.
+    """
+
+    def __init__(self, workers: Workers, kind: str | None = None) -> None:
+        self._workers, self._kind = workers, kind
         self._jobs: dict[int, tuple[Plan, Any]] = {}
 
     def draw(
@@ -150,13 +179,18 @@ class TreeDraws:
         def start(job: Any, begin: int, number: int) -> Any:
             rest = None if end is None else max(0.0, end - time.perf_counter())
             given = (seed, GROUP * begin, GROUP * number, workers.threads, rest)
-            return workers.submit(draw_trees, name, job, *given)
+            if self._kind is None:
+                return workers.submit(draw_trees, name, job, *given)
+            from motiflux.cluster.gpu_sampling import draw_trees_on_gpu
+
+            return workers.submit(draw_trees_on_gpu, name, job, self._kind, *given, on_gpu=True)
 
         def again() -> Any:
             return workers.job(graph, content, again=True)
 
-        draws = _Draws(workers, name, again, job, start, first // GROUP, -(-count // GROUP))
-        workers.driver().run_all([draws], Deadline(time.perf_counter(), end))
+        slots = workers.slots if self._kind is None else workers.gpus
+        draws = _Draws(name, again, job, start, first // GROUP, -(-count // GROUP), slots)
+        workers.driver(slots).run_all([draws], Deadline(time.perf_counter(), end))
         parts, drawn = [np.empty((0, len(plan.order)), np.uint32)], 0
         for begin in sorted(draws.found):
             if begin != first // GROUP + drawn // GROUP or drawn % GROUP:

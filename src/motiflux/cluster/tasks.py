@@ -33,6 +33,7 @@ from motiflux.result.columns import RowColumns
 from motiflux.result.images import Block, Images, written
 from motiflux.result.matches import Matches
 from motiflux.result.rows import RowSource
+from motiflux.types import VertexArray
 
 _MOST_KEPT = 8
 """Prepared searches that a worker process keeps."""
@@ -188,20 +189,19 @@ def rows_of_share(job: Job, share: Share, bounds: Bounds) -> Done:
     On one thread, and bounded by work and rows only, the result depends on the share alone.
     """
     watch = Watch()
-    blocks, left, stop = _blocks(job, share, bounds)
-    _, plan, _, _ = _search(job, 1)
+    blocks, left, stop = list_on_cpu(job, share, bounds)
+    return watch.done(rows_of_blocks(content_of(job)[1], blocks), left, stop)
+
+
+def rows_of_blocks(plan: Plan, blocks: Sequence[VertexArray]) -> VertexArray:
+    """Return all images of the rows of blocks."""
     images = Images(plan)
     parts = [written(images.of(block)) for block in blocks]
-    width = len(plan.order)
-    rows = (
-        np.concatenate([np.empty((0, width), np.uint32), *parts])
-        if parts
-        else np.empty((0, width), np.uint32)
-    )
-    return watch.done(rows, left, stop)
+    return np.concatenate([np.empty((0, len(plan.order)), np.uint32), *parts])
 
 
-def _blocks(job: Job, share: Share, bounds: Bounds) -> tuple[list[Any], Share, int]:
+def list_on_cpu(job: Job, share: Share, bounds: Bounds) -> tuple[list[VertexArray], Share, int]:
+    """Return the rows of a share in blocks, without images, what is left, and the reason for the end."""
     search, plan, _, _ = _search(job, 1)
     portion = (share, bounds.seconds, bounds.work, bounds.rows)
     found = _native.Rows(search, plan.order, 1, 1 << 16, None, None, None, portion)
@@ -247,14 +247,20 @@ def write_share(job: Job, share: Share, bounds: Bounds, folder: str, name: str, 
     There is no file without rows.
     """
     watch = Watch()
-    blocks, left, stop = _blocks(job, share, bounds)
+    blocks, left, stop = list_on_cpu(job, share, bounds)
     graph, plan, _, _ = content_of(job)
+    return watch.done(write_blocks(graph, plan, blocks, folder, name, columns), left, stop)
+
+
+def write_blocks(
+    graph: Graph, plan: Plan, blocks: Sequence[VertexArray], folder: str, name: str, columns: Columns
+) -> tuple[int, int, int]:
+    """Write all images of the rows of blocks; return their number, the file's size, and the rows given."""
     images = Images(plan)
-    found = sum(len(block) for block in blocks)
     rows, data = parquet_of(graph, columns, [images.of(block) for block in blocks])
     if rows > 0:
         Folder(folder).write(name, data)
-    return watch.done((rows, len(data) if rows > 0 else 0, found), left, stop)
+    return rows, len(data) if rows > 0 else 0, sum(map(len, blocks))
 
 
 def parquet_of(graph: Graph, columns: Columns, blocks: Sequence[Block]) -> tuple[int, bytes]:
@@ -353,7 +359,7 @@ def draw_share(
 ) -> Done:
     """Draw groups of samples."""
     watch = Watch()
-    candidates = _candidates(job, threads)
+    candidates = candidates_of(job, threads)
     if estimator == "tree":
         candidates.grow_tree()
     groups = draw_groups(
@@ -372,12 +378,13 @@ def draw_share(
 def draw_trees(job: Job, seed: int, first: int, count: int, threads: int, left: float | None) -> Done:
     """Draw trees; return the embeddings among them, and the number of trees."""
     watch = Watch()
-    candidates = _candidates(job, threads)
+    candidates = candidates_of(job, threads)
     candidates.grow_tree()
     return watch.done(_native.draw_embeddings(candidates, seed, first, count, threads, left))
 
 
-def _candidates(job: Job, threads: int) -> _native.SampleGraph:
+def candidates_of(job: Job, threads: int) -> _native.SampleGraph:
+    """Return the candidate graph of a job, kept for its later tasks."""
     graph, plan, _, made = content_of(job)
     if "candidates" not in made:
         made["candidates"] = sample_graph(graph, plan, threads)

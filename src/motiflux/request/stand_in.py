@@ -31,6 +31,9 @@ class StandIn(Protocol):
     def sampler(self, graph: Graph, plan: Plan, request: Request, deadline: float | None) -> Sampler:
         """Return the sampler of a plan."""
 
+    def draws_on(self) -> tuple[str, str]:
+        """Return the device that draws embeddings, and the reason for it in words."""
+
     def draw_embeddings(
         self,
         graph: Graph,

@@ -72,7 +72,8 @@ class Trees:
         """
         device = self._request.device
         if self._request.elsewhere is not None:
-            self.reason = "a cluster was asked for"
+            who: StandIn = self._request.elsewhere
+            self.device, self.reason = who.draws_on()
             return
         if kinds_apart(self._plan):
             self.reason = "the CPU looks for negated edges with labels or conditions"

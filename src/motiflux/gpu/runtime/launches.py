@@ -10,7 +10,7 @@ from motiflux.codegen.kernels import THREADS
 from motiflux.device import Buffer, Kernel, Stream
 from motiflux.errors import InternalError
 from motiflux.gpu.runtime.control_block import ControlBlock
-from motiflux.gpu.runtime.work_partition import WorkPartition
+from motiflux.gpu.runtime.work_partition import ArcPartition, WorkPartition
 
 Bound = Callable[[], None]
 """Enqueues work on its stream; can be called repeatedly."""
@@ -73,6 +73,11 @@ class KernelLaunch:
     def take_share(self, first: int, stride: int, piece: int) -> None:
         """Restrict the work to chunk `first` of each `stride` chunks of `piece` units."""
         self.partition.give(self.task, first, stride, piece)
+
+    def take_range(self, first: int, last: int) -> None:
+        """Restrict the work to root arcs ``first .. last - 1``."""
+        assert isinstance(self.partition, ArcPartition), "units of other kernels are no arcs"
+        self.partition.give_range(self.task, first, last)
 
     def bind(self, stream: Stream) -> Sequence[Wave]:
         """Return the launch, bound to a stream."""

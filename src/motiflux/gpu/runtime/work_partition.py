@@ -69,6 +69,11 @@ class ArcPartition:
         task.arcs = mine * piece - (pieces * piece - self.extent if last else 0)
         task.first, task.stride, task.chunk = first, stride, piece
 
+    def give_range(self, task: Any, first: int, last: int) -> None:
+        """Have a kernel search from arcs ``first .. last - 1``: it takes them from the last one on."""
+        task.arcs, task.all_arcs = last - first, last
+        task.first, task.stride, task.chunk = 0, 1, self.piece_of(last - first)
+
 
 @dataclass(frozen=True)
 class CliquePartition:
