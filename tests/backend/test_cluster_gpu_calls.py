@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.cluster import gpu_listing, jobs, rows, sampler
+from motiflux.cluster import gpu_images, gpu_listing, gpu_tasks, jobs, rows, sampler
 from motiflux.device import devices_like
 from tests.backend.test_cluster_gpus import CLIQUE, HOUSE, PATTERNS, TRIANGLE, graph_of
 from tests.inline_ray import InlineRay, replace_ray
@@ -22,6 +22,7 @@ from tests.inline_ray import InlineRay, replace_ray
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="Ray assigns GPUs to the tasks")
 
 NEGATED = "(a)--(b)--(c), NOT (a)--(c)"
+COMPARED = "(a)-[x]->(b)-[y]->(c) WHERE x.t < y.t"
 Rows = list[tuple[int, ...]]
 
 
@@ -95,7 +96,8 @@ def test_a_root_arc_with_many_rows_is_searched_by_the_cpu(
 ) -> None:
     bounded(monkeypatch, 64)
     hub = mf.Graph.from_edges([(0, leaf) for leaf in range(1, 12)] + [(1, 2)])
-    pattern, options = "(a)--(b), (a)--(c), (a)--(d)", {"semantics": "homomorphism"}
+    pattern = "(a)--(b), (a)--(c), (a)--(d)"
+    options: dict[str, Any] = {"semantics": "homomorphism"}
     shares: list[Any] = []
     search = gpu_listing.list_on_cpu
 
@@ -222,15 +224,18 @@ def test_cpus_list_what_kernels_cannot(cluster: mf.Cluster, device: str, tmp_pat
     assert of_files(tmp_path / "rows") == in_order(mf.match(graph, NEGATED))
 
 
-def test_comparisons_are_listed(cluster: mf.Cluster, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    bounded(monkeypatch, 16)
+def transfers() -> mf.Graph:
     draws = random.Random(5)
-    pairs = [(u, v) for u in range(20) for v in range(20) if u != v and draws.random() < 0.3]
+    pairs = [(u, v) for u in range(15) for v in range(15) if u != v and draws.random() < 0.3]
     times = [draws.randrange(50) for _ in pairs]
-    graph = mf.Graph.from_edges(pairs, directed=True, edge_attributes={"t": times})
-    pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.t < y.t"
-    found = cluster.match(graph, pattern, device=device)
-    assert in_order(found) == in_order(mf.match(graph, pattern))
+    return mf.Graph.from_edges(pairs, directed=True, edge_attributes={"t": times})
+
+
+def test_comparisons_are_listed(cluster: mf.Cluster, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounded(monkeypatch, 50)
+    graph = transfers()
+    found = cluster.match(graph, COMPARED, device=device)
+    assert in_order(found) == in_order(mf.match(graph, COMPARED))
 
 
 def test_a_timeout_ends_the_rows(cluster: mf.Cluster, device: str) -> None:
@@ -313,3 +318,52 @@ def test_a_pattern_that_is_not_there_has_no_random_rows(cluster: mf.Cluster, dev
     star = mf.Graph.from_edges([(0, leaf) for leaf in range(1, 9)])
     found = cluster.sample(star, TRIANGLE, 5, device=device)
     assert (len(found.to_numpy()), found.complete) == (0, True)
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("loses", [0.0, 0.2])
+@pytest.mark.parametrize("tuning", [{}, {"tables": "off"}])
+def test_counts_at_vertices_are_those_of_the_cpu(
+    ray: InlineRay, cluster: mf.Cluster, device: str, loses: float, tuning: dict[str, str]
+) -> None:
+    ray.loses = loses
+    graph = graph_of(7, 14)
+    for pattern in (TRIANGLE, HOUSE, "(a:1)--(b:0)--(c)--(a)"):
+        for symmetry in ("embeddings", "subgraphs"):
+            options: dict[str, Any] = {"symmetry": symmetry, "tuning": tuning}
+            found = cluster.count_per_vertex(graph, pattern, device=device, **options)
+            expected = mf.count_per_vertex(graph, pattern, device="cpu", **options)
+            assert np.array_equal(found.counts, expected.counts)
+            assert (found.complete, found.engine) == (True, "cluster")
+    assert 1 in ray.gpus_asked
+
+
+def test_gpus_share_the_counts_at_vertices(
+    ray: InlineRay, cluster: mf.Cluster, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares: list[tuple[str, tuple[int, int]]] = []
+    take = gpu_tasks.take_share
+
+    def note(job: Any, family: Any, share: tuple[int, int]) -> Any:
+        shares.append((job.accelerator.device.name, share))
+        return take(job, family, share)
+
+    monkeypatch.setattr(gpu_images, "take_share", note)
+    cluster.count_per_vertex(graph_of(7, 14), CLIQUE, device=device, tuning={"tables": "off"})
+    number = len(devices_like(device))
+    gpus = cluster._workers.gpus
+    assert {share for _, share in shares} == {(at, gpus) for at in range(gpus)}
+    assert len({name for name, _ in shares}) == min(gpus, number)
+
+
+def test_cpus_count_at_vertices_what_kernels_cannot(cluster: mf.Cluster, device: str) -> None:
+    graph = transfers()
+    found = cluster.count_per_vertex(graph, COMPARED, device=device)
+    assert np.array_equal(found.counts, mf.count_per_vertex(graph, COMPARED).counts)
+    assert found.device == "2 CPUs of 1 node"
+    assert "it compares attributes" in found.reason
+
+
+def test_a_timeout_ends_the_counts_at_vertices(cluster: mf.Cluster, device: str) -> None:
+    found = cluster.count_per_vertex(graph_of(3, 14), HOUSE, device=device, timeout=0.0)
+    assert not found.complete

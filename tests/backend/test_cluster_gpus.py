@@ -93,13 +93,13 @@ def test_shares_are_searched_once_each_on_all_gpus(
     ray: InlineRay, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[tuple[str, tuple[int, int]]] = []
-    take = gpu_tasks._take_share
+    take = gpu_tasks.take_share
 
-    def note(job: Any, stage: Any, share: tuple[int, int]) -> Any:
+    def note(job: Any, family: Any, share: tuple[int, int]) -> Any:
         ran.append((job.accelerator.device.name, share))
-        return take(job, stage, share)
+        return take(job, family, share)
 
-    monkeypatch.setattr(gpu_tasks, "_take_share", note)
+    monkeypatch.setattr(gpu_tasks, "take_share", note)
     with mf.Cluster() as cluster:
         cluster.count(graph_of(1), HOUSE, device=device, tuning=SEARCH)
         number = 4 * cluster._workers.gpus
@@ -219,8 +219,8 @@ def test_negated_edges_are_counted_by_cpus(ray: InlineRay, device: str) -> None:
 def test_gpus_that_cut_the_work_differently_are_an_error(
     ray: InlineRay, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    take: Callable[..., Any] = gpu_tasks._take_share
-    monkeypatch.setattr(gpu_tasks, "_take_share", lambda *given: (take(*given), given[2][0] == 1))
+    take: Callable[..., Any] = gpu_tasks.take_share
+    monkeypatch.setattr(gpu_tasks, "take_share", lambda *given: (take(*given), given[2][0] == 1))
     with mf.Cluster() as cluster, pytest.raises(mf.ClusterError, match="expected GPUs of one kind"):
         cluster.count(graph_of(3), HOUSE, device=device, tuning=SEARCH)
 

@@ -310,7 +310,9 @@ class Cluster:
         DeviceMemoryError
             The graph or the search does not fit on a GPU, or into `gpu_memory`.
         """
-        gpus = self._on_gpus(graph, pattern, options, shards=True)
+        if options.get("device", "auto") not in ("auto", "cpu"):
+            _refuse_on_gpus(pattern, options)
+        gpus = self._on_gpus(graph, options, shards=True)
         if isinstance(graph, ShardedGraph):
             return self._count_sharded(graph, pattern, options, None if gpus is None else options["device"])
         data = self._graph(graph)
@@ -318,8 +320,6 @@ class Cluster:
         if gpus is None and (rows or asks_for_rows(pattern) or options.get("copies")):
             counted: Count | list[Count] = self._whole("count", data, pattern, options)
             return counted
-        if gpus is not None:
-            _refuse_on_gpus(pattern, options)
         with self._here(pattern, gpus):
             found: Count | list[Count] = count(data, pattern, **options)
             return found
@@ -411,7 +411,7 @@ class Cluster:
         OutputError
             A file cannot be written; or the folder has files of something else.
         """
-        gpus = self._on_gpus(graph, pattern, options)
+        gpus = self._on_gpus(graph, options)
         if job is not None and (output is None or not isinstance(job, str) or not job):
             raise ArgumentError("job", "a name, beside output=", job)
         if asks_for_rows(pattern):
@@ -496,7 +496,7 @@ class Cluster:
         and all entries are counted where that is less work: unless the rows take some ten times `memory`. For
         a seed the estimate is the same on any number of workers, except with a timeout.
         """
-        gpus = self._on_gpus(graph, pattern, options)
+        gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
             check_known(options, EstimateOptions.__optional_keys__)
             queries, several = as_queries(pattern)
@@ -513,7 +513,7 @@ class Cluster:
         self, graph: GraphLike, pattern: QueryLike, k: int, **options: Unpack[SampleOptions]
     ) -> Matches:
         """Draw embeddings at random; see `motiflux.sample`: the same rows."""
-        with self._here(pattern, self._on_gpus(graph, pattern, options)):
+        with self._here(pattern, self._on_gpus(graph, options)):
             return sample(self._graph(graph), pattern, k, **options)
 
     def count_per_vertex(
@@ -525,7 +525,7 @@ class Cluster:
         vertex that is counted, and the caller 16 for a vertex and 8 for each of its counts; ``.graph`` of the
         result has all vertices, and no edges.
         """
-        gpus = self._on_gpus(graph, pattern, options)
+        gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
             check_known(options, VertexOptions.__optional_keys__)
             counter = ShardedImageCounter(self._workers, graph)
@@ -600,9 +600,7 @@ class Cluster:
             one = "'cpu'" if gpus is None else f"'dfs' beside device={gpus!r}"
             raise ArgumentError("engine", f"'auto' or {one} on a cluster", engine)
 
-    def _on_gpus(
-        self, graph: object, pattern: object, options: Mapping[str, Any], *, shards: bool = False
-    ) -> OnGpus | None:
+    def _on_gpus(self, graph: object, options: Mapping[str, Any], *, shards: bool = False) -> OnGpus | None:
         """Return who does a call whose tasks have one GPU each; None for one on CPUs. Check its options.
 
         `shards`: whether the call is one that GPUs do for sharded graphs, too.

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from motiflux import log
 from motiflux.cluster.driver import Driver
 from motiflux.cluster.engine import NAME, ClusterEngine, reporting
+from motiflux.cluster.gpu_images import GpuImageCounter
+from motiflux.cluster.gpu_shares import Cuts, Parts
 from motiflux.cluster.gpu_tasks import Found, count_on_gpu, look_at_gpu
 from motiflux.cluster.row_tasks import GpuRows, WholeRows
 from motiflux.cluster.rows import ClusterRows
 from motiflux.cluster.sampler import ClusterSampler, TreeDraws
-from motiflux.cluster.shares import Order, roots
+from motiflux.cluster.shares import Order
 from motiflux.cluster.tasks import Bounds, Columns, Done, plain
 from motiflux.cluster.workers import Workers
 from motiflux.cpu.sampling import kinds_apart
-from motiflux.errors import ClusterError, DeviceMemoryError
+from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.engine import CAPABILITIES, DfsEngine
 from motiflux.gpu.strategy import DeviceFacts
 from motiflux.graph import Graph
@@ -27,6 +29,7 @@ from motiflux.plan import Plan
 from motiflux.plan.physical import Family, PhysicalPlan
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome, Ran
+from motiflux.request.images import ImageCounter
 from motiflux.request.request import Request
 from motiflux.request.sampler import Sampler
 from motiflux.result.rows import NoRows, RowSource
@@ -193,6 +196,11 @@ class OnGpus:
             return self._host, f"{why_host}, not {self._engine.device}"
         return self._engine, WHY
 
+    def image_counter(self) -> ImageCounter:
+        """Return who counts by images."""
+        self.check()
+        return GpuImageCounter(self._workers, self._kind)
+
     def sampler(self, graph: Graph, plan: Plan, request: Request, deadline: float | None) -> Sampler:
         """Return the sampler of a plan."""
         self.check()
@@ -218,27 +226,6 @@ class OnGpus:
         self.check()
         trees = self._trees_on_cpus if kinds_apart(plan) else self._trees
         return trees.draw(graph, plan, request, seed, first, count, left)
-
-
-@dataclass(slots=True)
-class Parts:
-    """Shares of equal size that have numbers; `motiflux.cluster.driver.Waiting`."""
-
-    units: int
-    done: int = 0
-    given: int = 0
-
-    @property
-    def empty(self) -> bool:
-        """Whether no share waits."""
-        return self.given == self.units
-
-    def take(self, wanted: int) -> Order | None:
-        """Return the next share; None if there is none."""
-        if self.empty:
-            return None
-        self.given += 1
-        return Order(self.given - 1, [roots(self.given - 1, self.given)], math.inf)
 
 
 class GpuCount:
@@ -271,7 +258,7 @@ class GpuCount:
         self.name = f"count {workers.pattern}{number}"
         self.shares = Parts(1 if self._uncut else _SHARES * workers.gpus)
         self._total = 0
-        self._cut: tuple[Hashable, ...] = ()
+        self._cut = Cuts()
         self._whole = True
         self._overflow = False
         self._refused: tuple[str, int, int] | None = None
@@ -314,12 +301,7 @@ class GpuCount:
         self._total += found.value
         self._whole = self._whole and found.whole
         self.shares.done += 1
-        if any(one != other for one, other in zip(found.cut, self._cut, strict=False)):
-            raise ClusterError(
-                f"{self.name}: expected GPUs of one kind, which cut the work alike, found {self._cut} and "
-                f"{found.cut} (node {done.node})"
-            )
-        self._cut = max(self._cut, found.cut, key=len)
+        self._cut.add(self.name, found.cut, done.node)
 
     def renew(self) -> None:
         """Share the graph again."""

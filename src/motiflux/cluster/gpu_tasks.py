@@ -22,7 +22,7 @@ from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.runtime.work_partition import ArcPartition, CliquePartition
 from motiflux.graph import Graph
-from motiflux.plan.physical import Family, PhysicalPlan, Stage
+from motiflux.plan.physical import Family, PhysicalPlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import Request
 
@@ -141,7 +141,7 @@ def _count_share(
         left = None if limit is None else max(0, limit - found)
         job = prepare(accelerator, graph, stage, request, left, deadline, set_up)
         try:
-            cuts.append(_take_share(job, stage, share))
+            cuts.append(take_share(job, stage.family, share))
         except BaseException:
             job.close()
             raise
@@ -154,12 +154,12 @@ def _count_share(
     return Found(found, cut=tuple(cuts))
 
 
-def _take_share(job: SearchJob, stage: Stage, share: tuple[int, int]) -> Hashable:
+def take_share(job: SearchJob, family: Family, share: tuple[int, int]) -> Hashable:
     """Restrict a job to a share; return how the work was cut."""
     partition, (number, shares) = job.launches.partition, share
     piece = partition.piece_for(shares)
     if isinstance(partition, ArcPartition):  # the size for a device would depend on its free memory
-        fits = _PIECE if stage.family is Family.CLIQUES else partition.extent // (shares * _PIECES)
+        fits = _PIECE if family is Family.CLIQUES else partition.extent // (shares * _PIECES)
         piece = max(1, min(_PIECE, fits))
     job.launches.take_share(number, shares, piece)
     known = type(partition).__name__, partition.extent, partition.cut, piece

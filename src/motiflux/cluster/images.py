@@ -28,11 +28,17 @@ _SECONDS_OF_NUMBER = 4e-8
 
 
 class ClusterImageCounter(HostImageCounter):
-    """Counts by images as the CPU does, with searches cut into tasks, and tables on one node."""
+    """Counts by images as the CPU does, with searches cut into tasks, and tables on one node.
 
-    def __init__(self, workers: Workers) -> None:
-        super().__init__("a cluster was asked for")
-        self._workers = workers
+    Parameters
+    ----------
+    why
+        Why CPUs count, where GPUs were asked for.
+    """
+
+    def __init__(self, workers: Workers, why: str = "") -> None:
+        super().__init__(why or "a cluster was asked for")
+        self._workers, self._instead = workers, why
 
     def count(
         self, graph: Graph, plans: Sequence[ImagePlan], request: Request, deadline: Deadline
@@ -43,7 +49,8 @@ class ClusterImageCounter(HostImageCounter):
             found, complete = self._count_whole(graph, plans, request, deadline)
         else:
             found, complete = count_all_images(graph, plans, request, deadline, self._search)
-        return CountedImages(found, complete, NAME, self._workers.device, ways(plans, by_table))
+        way = "; ".join(filter(None, (self._instead, ways(plans, by_table))))
+        return CountedImages(found, complete, NAME, self._workers.device, way)
 
     def _count_whole(
         self, graph: Graph, plans: Sequence[ImagePlan], request: Request, deadline: Deadline

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from motiflux import log
 from motiflux.codegen import layout
 from motiflux.cpu.image_counter import HostImageCounter
@@ -12,16 +15,19 @@ from motiflux.cpu.orbits import rows_of
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.images.five_orbits import numbers_of_edge_orbits, numbers_of_five_orbits
 from motiflux.gpu.images.orbits import numbers_of_orbits
-from motiflux.gpu.images.search import numbers_of_search, places_of
+from motiflux.gpu.images.search import Places, numbers_of_search, places_of
 from motiflux.gpu.images.tables import numbers_of_tables
 from motiflux.gpu.kernels.table_run import TooWide
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.strategy import MOST_VERTICES
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
+from motiflux.plan import Plan
 from motiflux.plan.graphlets import EDGE_ORBITS, ORBITS
 from motiflux.plan.image_counts import Asked, ImagePlan, image_plan
+from motiflux.plan.ir import Table
 from motiflux.plan.local_counts.speeds import DEVICE_IMAGE_SPEEDS
+from motiflux.plan.rooted import Kinds
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.images import CountedImages, CountedOrbits, Numbers, joined
 from motiflux.request.planning import plan_options
@@ -48,6 +54,8 @@ class DeviceImageCounter:
     accelerator
         The device.
     """
+
+    engine = IMAGES_ON_GPU_BY
 
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator
@@ -90,7 +98,7 @@ class DeviceImageCounter:
                 return joined([self.count(graph, [plan], request, deadline) for plan in plans])
             return self._host(str(reason)).count(graph, plans, request, deadline)
         way = f"the GPU was asked for; {ways(plans, by_table)}"
-        return CountedImages(found, complete, IMAGES_ON_GPU_BY, self._name, way)
+        return CountedImages(found, complete, self.engine, self._name, way)
 
     def orbits(self, graph: Graph, size: int, request: Request, deadline: Deadline) -> CountedOrbits:
         """Return the orbits of vertices."""
@@ -178,9 +186,20 @@ class DeviceImageCounter:
         kinds = plans[classes[0][0]].kinds
         assert kinds is not None
         tables = [plans[at].tables[number].table for at, number in classes]
-        numbers = numbers_of_tables(self._accelerator, graph, kinds, tables, request, deadline)
+        numbers = self._tables(graph, kinds, tables, request, deadline)
         for (at, number), words in zip(classes, numbers, strict=True):
             found[at][number] = exact(words)
+
+    def _tables(
+        self,
+        graph: Graph,
+        kinds: Kinds,
+        tables: Sequence[Table],
+        request: Request,
+        deadline: Deadline,
+    ) -> list[NDArray[np.uint64]]:
+        """Return the numbers of tables; raises `TooWide`, `DeviceMemoryError` and `OutOfTimeError`."""
+        return numbers_of_tables(self._accelerator, graph, kinds, tables, request, deadline)
 
     def _by_search(
         self,
@@ -196,11 +215,17 @@ class DeviceImageCounter:
         places = places_of(graph, plan, search, classes, request.threads)
         if places is None:
             raise _OnHost(f"more than {layout.MOST_PLACES} places in one subgraph")
-        words, complete = numbers_of_search(self._accelerator, graph, search.plan, places, request, deadline)
+        words, complete = self._search(graph, search.plan, places, request, deadline)
         each = words.reshape(len(classes), -1)
         for number, one in zip(classes, each, strict=True):
             found[number] = exact(one, times=times_of(plan, search, number))
         return complete
+
+    def _search(
+        self, graph: Graph, plan: Plan, places: Places, request: Request, deadline: Deadline
+    ) -> tuple[NDArray[np.uint64], bool]:
+        """Return the numbers of a search, and whether it ended; raises the errors of `numbers_of_search`."""
+        return numbers_of_search(self._accelerator, graph, plan, places, request, deadline)
 
 
 def _why_host(plan: ImagePlan, at: int, by_table: Sequence[tuple[int, int]]) -> str | None:

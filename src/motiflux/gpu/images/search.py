@@ -112,6 +112,40 @@ def numbers_of_search(
         return np.zeros(places.size, np.uint64), False
 
 
+def numbers_of_share(
+    accelerator: Accelerator,
+    graph: Graph,
+    plan: Plan,
+    places: Places,
+    request: Request,
+    deadline: Deadline,
+    restrict: Callable[[SearchJob], None],
+) -> tuple[NDArray[np.uint64], int, bool]:
+    """Return the same for a part of the work, to which `restrict` limits the job, and what it found.
+
+    Raises
+    ------
+    TooWide, DeviceMemoryError
+        As `numbers_of_search`.
+    """
+
+    def read(job: SearchJob, numbers: Buffer) -> tuple[NDArray[np.uint64], int]:
+        return fetched(job, numbers, places.size), job.result().found
+
+    try:
+        (words, found), in_time = _searched(
+            accelerator, graph, plan, places, request, deadline, read, kept=False, restrict=restrict
+        )
+        return words, found, in_time
+    except OutOfTimeError:
+        return np.zeros(places.size, np.uint64), 0, False
+
+
+def too_many(found: int, places: Places) -> bool:
+    """Return whether a number of these places may pass 64 bits if so many embeddings were found."""
+    return found * len(places.levels) >= _MOST
+
+
 def search_from_arcs(
     accelerator: Accelerator, graph: Graph, table: Searched, request: Request, deadline: Deadline
 ) -> Buffer:
@@ -145,6 +179,7 @@ def _searched(
     read: Callable[[SearchJob, Buffer], T],
     *,
     kept: bool,
+    restrict: Callable[[SearchJob], None] | None = None,
 ) -> tuple[T, bool]:
     """Run a search; return the result of `read`, from its open job and its numbers, and whether it ended.
 
@@ -152,13 +187,15 @@ def _searched(
     ----------
     kept
         Whether the job is kept for later calls: its memory is not read once it is closed.
+    restrict
+        Limits the job to a part of the work.
     """
     deadline.check()
     pool = job_pool(graph, accelerator)
     name = ("images", id(plan), places, request.gpu_memory, request.switches)
     job: SearchJob | None = pool.begin(name, request) if kept else None
     if job is None:
-        job, numbers = _prepared(accelerator, graph, plan, places, request, deadline)
+        job, numbers = _prepared(accelerator, graph, plan, places, request, deadline, restrict)
         job.subject = plan, numbers
         if kept:
             pool.keep(name, job, job.subject, request)
@@ -166,7 +203,7 @@ def _searched(
         _, numbers = cast("tuple[Plan, Buffer]", job.subject)
     with finished(job, deadline, request) as in_time:
         result = job.result()
-        if result.overflow or result.found * len(places.levels) >= _MOST:
+        if result.overflow or too_many(result.found, places):
             raise TooWide
         return read(job, numbers), in_time
 
@@ -178,6 +215,7 @@ def _prepared(
     places: Places,
     request: Request,
     deadline: Deadline,
+    restrict: Callable[[SearchJob], None] | None,
 ) -> tuple[SearchJob, Buffer]:
     """Return the job of a search, and the memory of its numbers."""
     facts = DeviceFacts(accelerator.device.multiprocessors, getattr(accelerator.device, "speed", 0.0))
@@ -188,6 +226,8 @@ def _prepared(
     def set_up(job: SearchJob, graph: Graph, stage: Stage, request: Request, context: UploadContext) -> None:
         set_up_stage(job, graph, stage, request, context)
         numbers.append(_add_numbers(job, graph, places, context))
+        if restrict is not None:
+            restrict(job)
 
     return prepare(accelerator, graph, stage, request, None, deadline, set_up), numbers[-1]
 
