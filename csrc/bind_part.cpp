@@ -87,6 +87,15 @@ nb::object take_entries(const PyValues& values, const PyIds& begins, const PyIds
   throw nb::value_error("values of 1, 2 or 4 bytes expected");
 }
 
+std::vector<graph::PartKey> as_keys(const std::vector<PyKey>& keys) {
+  std::vector<graph::PartKey> made;
+  for (const auto& [pairs, kinds] : keys) {
+    made.push_back({{}, kinds});
+    for (const auto& [source, target, side] : pairs) made.back().pairs.push_back({source, target, side});
+  }
+  return made;
+}
+
 template <class Work>
 auto unlocked(Work&& work) {
   const FreeGil free_gil;
@@ -123,45 +132,45 @@ class PyPart {
     return part_->span(query_vertex);
   }
 
-  std::size_t number() {
-    return unlocked([&] { return part_->number(); });
+  std::int64_t begin_rows(const std::vector<PyKey>& keys,
+                          const std::vector<std::pair<std::int64_t, std::int64_t>>& spans, std::int64_t bytes,
+                          std::int64_t beside, std::int64_t most) {
+    std::vector<graph::IdSpan> made;
+    for (const auto& [first, last] : spans) made.push_back({first, last});
+    return unlocked([&] { return part_->begin_rows(as_keys(keys), made, bytes, beside, most); });
   }
-  void begin_rows(const std::vector<PyKey>& keys) {
-    std::vector<graph::PartKey> made;
-    for (const auto& [pairs, kinds] : keys) {
-      made.push_back({{}, kinds});
-      for (const auto& [source, target, side] : pairs) made.back().pairs.push_back({source, target, side});
-    }
-    part_->begin_rows(std::move(made));
+  std::size_t size() const { return part_->size(); }
+  nb::object vertices() const {
+    return to_numpy(unlocked([&] { return part_->vertices(); }));
   }
-  nb::object rows_to_read(int side, std::int64_t first, std::size_t most) const {
-    return to_numpy(unlocked([&] { return part_->rows_to_read(side, first, most); }));
+  nb::tuple slices(std::int64_t first, std::size_t most) const {
+    graph::RowSlices made = unlocked([&] { return part_->slices(first, most); });
+    return nb::make_tuple(to_numpy(std::move(made.ids)), to_numpy(std::move(made.least)),
+                          to_numpy(std::move(made.most)));
   }
-  std::uint64_t count(const PyPiece& given) {
+  std::uint64_t append(const PyPiece& given) {
     const graph::RowPiece piece = as_piece(given);
-    return unlocked([&] { return part_->count(piece); });
-  }
-  void end_count() {
-    unlocked([&] { part_->end_count(); });
-  }
-  void fill(const PyPiece& given) {
-    const graph::RowPiece piece = as_piece(given);
-    unlocked([&] { part_->fill(piece); });
+    return unlocked([&] { return part_->append(piece); });
   }
   nb::list take_rows() {
     std::vector<graph::PartRows> made = unlocked([&] { return part_->take_rows(); });
     nb::list rows;
-    for (graph::PartRows& one : made)
-      rows.append(nb::make_tuple(to_numpy(std::move(one.offsets)), to_numpy(std::move(one.neighbors))));
+    for (graph::PartRows& one : made) {
+      const std::size_t offsets = one.offsets.size();
+      rows.append(
+          nb::make_tuple(to_numpy(std::move(one.offsets), offsets), to_numpy(std::move(one.neighbors))));
+    }
     return rows;
   }
 
-  std::pair<std::uint64_t, std::uint64_t> weight(std::uint32_t query_vertex) const {
-    return unlocked([&] { return part_->weight(query_vertex); });
+  void begin_weights(const std::vector<PyKey>& arcs, std::vector<std::vector<std::int64_t>> bounds) {
+    unlocked([&] { part_->begin_weights(as_keys(arcs), std::move(bounds)); });
   }
-  std::vector<std::int64_t> cuts(std::uint32_t query_vertex, std::size_t pieces, double each) const {
-    return unlocked([&] { return part_->cuts(query_vertex, pieces, each); });
+  void weigh(const PyPiece& given) {
+    const graph::RowPiece piece = as_piece(given);
+    unlocked([&] { part_->weigh(piece); });
   }
+  graph::PartWeights take_weights() { return part_->take_weights(); }
   std::size_t position(std::int64_t id) const { return part_->position(id); }
   std::size_t bytes_of_64() const { return part_->bytes_of_64(); }
 
@@ -169,10 +178,26 @@ class PyPart {
   std::unique_ptr<graph::Part> part_;
 };
 
+// The first bucket of each query vertex and that behind the last, for each box; and whether boxes should fit.
+nb::tuple divide(const graph::PartWeights& weights, std::vector<std::uint32_t> arcs,
+                 std::vector<std::uint32_t> needed, std::vector<std::pair<std::uint32_t, std::uint32_t>> less,
+                 std::vector<std::vector<std::uint32_t>> sources, std::uint32_t divisible, double beside,
+                 double room, std::size_t most) {
+  const graph::PartCosts costs{
+      std::move(arcs), std::move(needed), std::move(less), std::move(sources), divisible, beside, room, most};
+  graph::PartBoxes made = unlocked([&] { return divide_part(weights, costs); });
+  const std::size_t boxes = made.fits.size();
+  return nb::make_tuple(to_numpy(std::move(made.buckets), boxes, weights.bounds.size(), 2),
+                        to_numpy(std::move(made.fits)));
+}
+
 }  // namespace
 
 void bind_part(nb::module_& module) {
   module.def("take_entries", &take_entries, nb::arg("values"), nb::arg("begins"), nb::arg("ends"));
+  nb::class_<graph::PartWeights>(module, "PartWeights")
+      .def("divide", &divide, nb::kw_only(), nb::arg("arcs"), nb::arg("needed"), nb::arg("less"),
+           nb::arg("sources"), nb::arg("divisible"), nb::arg("beside"), nb::arg("room"), nb::arg("most"));
   nb::class_<PyPart>(module, "Part")
       .def(nb::init<std::size_t, std::size_t>(), nb::arg("vertices"), nb::arg("query_vertices"))
       .def("clear", &PyPart::clear)
@@ -182,15 +207,16 @@ void bind_part(nb::module_& module) {
       .def("take_marked", &PyPart::take_marked, nb::arg("fresh"), nb::arg("known"))
       .def("candidates", &PyPart::candidates, nb::arg("mask"), nb::arg("first"), nb::arg("most"))
       .def("span", &PyPart::span, nb::arg("query_vertex"))
-      .def("number", &PyPart::number)
-      .def("begin_rows", &PyPart::begin_rows, nb::arg("keys"))
-      .def("rows_to_read", &PyPart::rows_to_read, nb::arg("side"), nb::arg("first"), nb::arg("most"))
-      .def("count", &PyPart::count, nb::arg("piece"))
-      .def("end_count", &PyPart::end_count)
-      .def("fill", &PyPart::fill, nb::arg("piece"))
+      .def("begin_rows", &PyPart::begin_rows, nb::arg("keys"), nb::arg("spans"), nb::arg("bytes"),
+           nb::arg("beside"), nb::arg("most"))
+      .def("size", &PyPart::size)
+      .def("vertices", &PyPart::vertices)
+      .def("slices", &PyPart::slices, nb::arg("first"), nb::arg("most"))
+      .def("append", &PyPart::append, nb::arg("piece"))
       .def("take_rows", &PyPart::take_rows)
-      .def("weight", &PyPart::weight, nb::arg("query_vertex"))
-      .def("cuts", &PyPart::cuts, nb::arg("query_vertex"), nb::arg("pieces"), nb::arg("each"))
+      .def("begin_weights", &PyPart::begin_weights, nb::arg("arcs"), nb::arg("bounds"))
+      .def("weigh", &PyPart::weigh, nb::arg("piece"))
+      .def("take_weights", &PyPart::take_weights)
       .def("position", &PyPart::position, nb::arg("vertex"))
       .def("bytes_of_64", &PyPart::bytes_of_64);
 }

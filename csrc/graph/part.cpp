@@ -47,28 +47,29 @@ void with_kinds(const RowPiece& piece, const std::vector<std::uint8_t>& allowed,
 template <class Mask>
 class PartOf final : public Part {
  public:
-  explicit PartOf(std::size_t vertices) : of_(vertices), marked_(vertices), words_((vertices + 63) / 64) {}
+  explicit PartOf(std::size_t vertices) : of_(vertices), within_(vertices), words_((vertices + 63) / 64) {}
 
   void clear() override {
     std::fill(of_.begin(), of_.end(), Mask{0});
-    std::fill(marked_.begin(), marked_.end(), Mask{0});
+    std::fill(within_.begin(), within_.end(), Mask{0});
     forget_rows();
   }
 
   void add_range(std::uint32_t query_vertex, std::int64_t first, std::int64_t last) override {
-    if (first < 0 || last < first || last > vertices()) throw std::invalid_argument("no such vertices");
+    if (first < 0 || last < first || last > number_of_vertices())
+      throw std::invalid_argument("no such vertices");
     for (std::int64_t v = first; v < last; ++v) of_[static_cast<std::size_t>(v)] |= bit(query_vertex);
   }
 
   void add(std::uint32_t query_vertex, std::span<const std::int64_t> ids) override {
     for (const std::int64_t id : ids) {
-      if (id < 0 || id >= vertices()) throw std::invalid_argument("no such vertex");
+      if (id < 0 || id >= number_of_vertices()) throw std::invalid_argument("no such vertex");
       of_[static_cast<std::size_t>(id)] |= bit(query_vertex);
     }
   }
 
   void lead(std::uint32_t source, const RowPiece& piece, std::span<const PartLead> leads) override {
-    check_piece(piece, vertices());
+    check_piece(piece, number_of_vertices());
     for (const PartLead& one : leads)
       with_kinds(piece, one.kinds, [&](auto&& allows) { lead_along(bit(source), piece, one, allows); });
   }
@@ -77,126 +78,152 @@ class PartOf final : public Part {
     const Mask added = static_cast<Mask>(fresh), kept = static_cast<Mask>(~known);
     Mask every = 0;
     for (std::size_t v = 0; v < of_.size(); ++v) {
-      of_[v] = static_cast<Mask>((of_[v] | (marked_[v] & added)) & (marked_[v] | kept));
+      of_[v] = static_cast<Mask>((of_[v] | (within_[v] & added)) & (within_[v] | kept));
       every |= of_[v];
     }
-    std::fill(marked_.begin(), marked_.end(), Mask{0});
+    std::fill(within_.begin(), within_.end(), Mask{0});
     return every;
   }
 
   std::vector<std::int64_t> candidates(std::uint32_t mask, std::int64_t first,
                                        std::size_t most) const override {
     std::vector<std::int64_t> found;
-    for (std::int64_t v = std::max<std::int64_t>(first, 0); v < vertices() && found.size() < most; ++v)
+    for (std::int64_t v = std::max<std::int64_t>(first, 0); v < number_of_vertices() && found.size() < most;
+         ++v)
       if ((of(v) & static_cast<Mask>(mask)) != 0) found.push_back(v);
     return found;
   }
 
   std::pair<std::int64_t, std::int64_t> span(std::uint32_t query_vertex) const override {
-    const Mask own = bit(query_vertex);
-    const auto has = [&](Mask mask) { return (mask & own) != 0; };
-    const auto first = std::find_if(of_.begin(), of_.end(), has);
-    if (first == of_.end()) return {0, 0};
-    const auto last = std::find_if(of_.rbegin(), of_.rend(), has);
-    return {first - of_.begin(), of_.rend() - last};
+    const IdSpan found = span_of(of_, bit(query_vertex));
+    return {found.first, found.last};
   }
 
-  std::size_t number() override {
-    std::uint32_t before = 0;
-    for (std::size_t word = 0; word < words_.size(); ++word) {
-      std::uint64_t bits = 0;
-      const std::size_t end = std::min(of_.size(), 64 * word + 64);
-      for (std::size_t v = 64 * word; v < end; ++v) bits |= std::uint64_t{of_[v] != 0} << (v % 64);
-      words_[word] = {bits, before};
-      before += static_cast<std::uint32_t>(std::popcount(bits));
-    }
-    return size_ = before;
-  }
-
-  void begin_rows(std::vector<PartKey> keys) override {
+  std::int64_t begin_rows(std::vector<PartKey> keys, std::span<const IdSpan> spans, std::int64_t bytes,
+                          std::int64_t beside, std::int64_t most) override {
     forget_rows();
     keys_ = std::move(keys);
-    above_ = below_ = 0;
-    for (const PartKey& key : keys_)
+    keep_within(spans);
+    number();
+    leads_.clear();
+    written_.clear();
+    auto left = bytes - beside * static_cast<std::int64_t>(size_ + 1);
+    for (const PartKey& key : keys_) {
+      std::size_t first = size_;
       for (const PartKey::Pair& pair : key.pairs) {
-        bit(pair.target);  // throws for none
-        if (pair.side >= 0) above_ |= bit(pair.source);
-        if (pair.side <= 0) below_ |= bit(pair.source);
+        leads_.push_back({bit(pair.source), pair.side, span_of(within_, bit(pair.target))});
+        first = std::min(first, position(span_of(within_, bit(pair.source)).first));
       }
-    rows_.resize(keys_.size());
-    // Row v is counted at [v]. Then [v + 1] is its beginning, and its end once it is filled.
-    for (PartRows& rows : rows_) rows.offsets.assign(size_ + 1, 0);
+      written_.push_back(first);
+      left -= static_cast<std::int64_t>((size_ + 1 - first) * sizeof(std::uint64_t));
+    }
     last_.assign(keys_.size(), {kNone, kNone});
+    if (left < 0) return -1;
+    const std::int64_t room = left / static_cast<std::int64_t>(sizeof(std::uint32_t));
+    room_ = static_cast<std::uint64_t>(room);
+    rows_.resize(keys_.size());
+    for (PartRows& rows : rows_) {
+      rows.offsets = ZeroPages<std::uint64_t>(size_ + 1);
+      // Pages that are not written take no memory.
+      rows.neighbors.reserve(static_cast<std::size_t>(std::clamp<std::int64_t>(most, 0, room)));
+    }
+    return room;
   }
 
-  std::vector<std::int64_t> rows_to_read(int side, std::int64_t first, std::size_t most) const override {
+  std::size_t size() const override { return size_; }
+
+  std::vector<std::int64_t> vertices() const override {
     std::vector<std::int64_t> found;
-    for (std::int64_t v = std::max<std::int64_t>(first, 0); v < vertices() && found.size() < most; ++v) {
-      const bool above = (of(v) & above_) != 0, below = (of(v) & below_) != 0;
-      if ((above || below) && int{above} - int{below} == side) found.push_back(v);
+    found.reserve(size_);
+    for (std::size_t word = 0; word < words_.size(); ++word)
+      for (std::uint64_t bits = words_[word].bits; bits != 0; bits &= bits - 1)
+        found.push_back(static_cast<std::int64_t>(64 * word) + std::countr_zero(bits));
+    return found;
+  }
+
+  RowSlices slices(std::int64_t first, std::size_t most) const override {
+    RowSlices found;
+    std::vector<IdSpan> own;
+    const std::int64_t begin = std::max<std::int64_t>(first, 0);
+    for (std::int64_t v = begin; v < number_of_vertices() && found.ids.size() < most; ++v) {
+      const Mask mask = within_[static_cast<std::size_t>(v)];
+      if (mask == 0) continue;
+      own.clear();
+      for (const Leads& one : leads_) {
+        if ((mask & one.source) == 0) continue;
+        const IdSpan slice = side_of(one.to, one.side, v);
+        if (slice.first < slice.last) own.push_back(slice);
+      }
+      if (own.size() > 1) merge(own);
+      for (const IdSpan& slice : own) {
+        found.ids.push_back(v);
+        found.least.push_back(slice.first);
+        found.most.push_back(slice.last);
+      }
     }
     return found;
   }
 
-  std::uint64_t count(const RowPiece& piece) override {
-    each_entry(piece, [&](std::size_t key, std::uint64_t row, auto&& entries) {
-      std::uint64_t number = 0;
-      entries([&](std::uint32_t) { ++number; });
-      rows_[key].offsets[row] += number;
-      counted_ += number;
-    });
+  std::uint64_t append(const RowPiece& piece) override {
+    check_piece(piece, number_of_vertices());
+    if (rows_.size() != keys_.size()) throw std::invalid_argument("rows that were begun expected");
+    for (std::size_t key = 0; key < keys_.size(); ++key)
+      with_kinds(piece, keys_[key].kinds, [&](auto&& allows) { append_to(key, piece, allows); });
     return counted_;
   }
 
-  void end_count() override {
-    for (PartRows& rows : rows_) {
-      std::uint64_t sum = 0, own = rows.offsets[0];
-      rows.offsets[0] = 0;
-      for (std::size_t v = 0; v < size_; ++v) {
-        const std::uint64_t next = rows.offsets[v + 1];
-        rows.offsets[v + 1] = sum;
-        sum += own, own = next;
-      }
-      rows.neighbors.resize(sum);
-    }
-    last_.assign(keys_.size(), {kNone, kNone});
-  }
-
-  void fill(const RowPiece& piece) override {
-    each_entry(piece, [&](std::size_t key, std::uint64_t row, auto&& entries) {
-      PartRows& rows = rows_[key];
-      std::uint64_t& at = rows.offsets[row + 1];
-      entries([&](std::uint32_t number) {
-        if (at >= rows.neighbors.size())
-          throw std::invalid_argument("the entries that were counted expected");
-        rows.neighbors[at++] = number;
-      });
-    });
-  }
-
   std::vector<PartRows> take_rows() override {
-    for (PartRows& rows : rows_) {
-      if (rows.offsets[0] != 0 || rows.offsets[size_] != rows.neighbors.size() ||
-          !std::is_sorted(rows.offsets.begin(), rows.offsets.end()))
-        throw std::invalid_argument("the entries that were counted expected");
-    }
+    if (counted_ > room_) throw std::invalid_argument("entries that have room expected");
+    for (std::size_t key = 0; key < rows_.size(); ++key) write_offsets(key, size_);
     return std::exchange(rows_, {});
   }
 
-  std::pair<std::uint64_t, std::uint64_t> weight(std::uint32_t query_vertex) const override {
-    std::uint64_t number = 0, entries = 0;
-    each_candidate(query_vertex, [&](std::int64_t, std::uint64_t own) { ++number, entries += own; });
-    return {number, entries};
+  void begin_weights(std::vector<PartKey> arcs, std::vector<std::vector<std::int64_t>> bounds) override {
+    weights_ = PartWeights();
+    arcs_ = std::move(arcs);
+    for (const std::vector<std::int64_t>& one : bounds)
+      if (one.empty() || !std::is_sorted(one.begin(), one.end()))
+        throw std::invalid_argument("ascending bounds of buckets expected");
+    for (std::uint32_t vertex = 0; vertex < bounds.size(); ++vertex) {
+      const Mask own = bit(vertex);
+      std::vector<std::uint64_t> before, numbers;
+      std::uint64_t sum = 0;
+      std::int64_t v = std::clamp<std::int64_t>(bounds[vertex].front(), 0, number_of_vertices());
+      for (const std::int64_t end : bounds[vertex]) {
+        for (; v < std::min(end, number_of_vertices()); ++v)
+          sum += (within_[static_cast<std::size_t>(v)] & own) != 0;
+        before.push_back(sum);
+        numbers.push_back(position(std::max<std::int64_t>(end, 0)));
+      }
+      weights_.candidates.push_back(std::move(before));
+      weights_.numbers.push_back(std::move(numbers));
+    }
+    weights_.bounds = std::move(bounds);
+    for (const PartKey& arc : arcs_) {
+      if (arc.pairs.empty()) throw std::invalid_argument("a pair for each arc expected");
+      const std::uint32_t source = arc.pairs[0].source;
+      for (const PartKey::Pair& pair : arc.pairs)
+        if (pair.source != source || std::max(source, pair.target) >= weights_.bounds.size())
+          throw std::invalid_argument("pairs of one source, and buckets of each query vertex expected");
+      const std::uint32_t target = arc.pairs.size() == 1 ? arc.pairs[0].target : PartWeights::kAllTargets;
+      const std::size_t cells = weights_.buckets(source) * weights_.buckets(target);
+      weights_.arcs.push_back({source, target, std::vector<std::uint32_t>(cells)});
+    }
   }
 
-  std::vector<std::int64_t> cuts(std::uint32_t query_vertex, std::size_t pieces, double each) const override {
-    std::vector<std::int64_t> found = cuts_by(query_vertex, pieces, each, 1.0);
-    if (found.size() == 2) found = cuts_by(query_vertex, 2, 1.0, 0.0);  // one vertex has nearly all entries
-    return found;
+  void weigh(const RowPiece& piece) override {
+    check_piece(piece, number_of_vertices());
+    for (std::size_t arc = 0; arc < arcs_.size(); ++arc)
+      with_kinds(piece, arcs_[arc].kinds, [&](auto&& allows) { weigh_arc(arc, piece, allows); });
+  }
+
+  PartWeights take_weights() override {
+    rows_.clear();
+    return std::exchange(weights_, {});
   }
 
   std::size_t position(std::int64_t id) const override {
-    if (id >= vertices()) return size_;
+    if (id >= number_of_vertices()) return size_;
     const Word& word = words_[static_cast<std::size_t>(id) / 64];
     return word.before + static_cast<std::size_t>(std::popcount(word.bits & ((1ull << (id % 64)) - 1)));
   }
@@ -209,7 +236,7 @@ class PartOf final : public Part {
     std::uint32_t before = 0;  // bits of the words before
   };
 
-  std::int64_t vertices() const { return static_cast<std::int64_t>(of_.size()); }
+  std::int64_t number_of_vertices() const { return static_cast<std::int64_t>(of_.size()); }
   Mask of(std::int64_t v) const { return of_[static_cast<std::size_t>(v)]; }
   static Mask bit(std::uint32_t query_vertex) {
     if (query_vertex >= 8 * sizeof(Mask)) throw std::invalid_argument("no such query vertex");
@@ -222,18 +249,62 @@ class PartOf final : public Part {
     counted_ = 0;
   }
 
-  std::vector<std::int64_t> cuts_by(std::uint32_t query_vertex, std::size_t pieces, double of_vertex,
-                                    double of_entry) const {
-    const auto [number, entries] = weight(query_vertex);
-    const double whole = of_vertex * static_cast<double>(number) + of_entry * static_cast<double>(entries);
-    std::vector<std::int64_t> found;
-    double sum = 0;
-    each_candidate(query_vertex, [&](std::int64_t id, std::uint64_t own) {
-      if (sum * static_cast<double>(pieces) >= whole * static_cast<double>(found.size())) found.push_back(id);
-      sum += of_vertex + of_entry * static_cast<double>(own);
-    });
-    if (!found.empty()) found.push_back(span(query_vertex).second);
-    return found;
+  // Keeps the candidates within spans, which are a part.
+  void keep_within(std::span<const IdSpan> spans) {
+    if (spans.size() > 8 * sizeof(Mask)) throw std::invalid_argument("a span of each query vertex expected");
+    std::vector<std::int64_t> ends{0, number_of_vertices()};
+    for (const IdSpan& one : spans)
+      for (const std::int64_t id : {one.first, one.last})
+        ends.push_back(std::clamp<std::int64_t>(id, 0, number_of_vertices()));
+    std::sort(ends.begin(), ends.end());
+    for (std::size_t at = 0; at + 1 < ends.size(); ++at) {
+      Mask open = 0;  // query vertices whose spans have these ids
+      for (std::uint32_t vertex = 0; vertex < spans.size(); ++vertex)
+        if (spans[vertex].first <= ends[at] && ends[at] < spans[vertex].last) open |= bit(vertex);
+      for (auto v = static_cast<std::size_t>(ends[at]); v < static_cast<std::size_t>(ends[at + 1]); ++v)
+        within_[v] = static_cast<Mask>(of_[v] & open);
+    }
+  }
+
+  // Numbers the vertices of the part.
+  void number() {
+    std::uint32_t before = 0;
+    for (std::size_t word = 0; word < words_.size(); ++word) {
+      std::uint64_t bits = 0;
+      const std::size_t end = std::min(within_.size(), 64 * word + 64);
+      for (std::size_t v = 64 * word; v < end; ++v) bits |= std::uint64_t{within_[v] != 0} << (v % 64);
+      words_[word] = {bits, before};
+      before += static_cast<std::uint32_t>(std::popcount(bits));
+    }
+    size_ = before;
+  }
+
+  // The neighbours of a row within a span, on one side of its vertex.
+  static IdSpan side_of(const IdSpan& span, int side, std::int64_t id) {
+    return {side > 0 ? std::max(span.first, id + 1) : span.first,
+            side < 0 ? std::min(span.last, id) : span.last};
+  }
+
+  // Sorts spans, and joins those that overlap.
+  static void merge(std::vector<IdSpan>& spans) {
+    std::sort(spans.begin(), spans.end(),
+              [](const IdSpan& one, const IdSpan& other) { return one.first < other.first; });
+    std::size_t last = 0;
+    for (std::size_t at = 1; at < spans.size(); ++at) {
+      if (spans[at].first <= spans[last].last)
+        spans[last].last = std::max(spans[last].last, spans[at].last);
+      else
+        spans[++last] = spans[at];
+    }
+    spans.resize(last + 1);
+  }
+
+  static IdSpan span_of(const std::vector<Mask>& masks, Mask own) {
+    const auto has = [&](Mask mask) { return (mask & own) != 0; };
+    const auto first = std::find_if(masks.begin(), masks.end(), has);
+    if (first == masks.end()) return {};
+    const auto last = std::find_if(masks.rbegin(), masks.rend(), has);
+    return {first - masks.begin(), masks.rend() - last};
   }
 
   template <class Allows>
@@ -243,81 +314,127 @@ class PartOf final : public Part {
       const std::int64_t id = piece.ids[row];
       if ((of(id) & own) == 0) continue;
       const std::int64_t least = one.side > 0 ? std::max(one.least, id + 1) : one.least;
-      const std::int64_t most = std::min(one.side < 0 ? std::min(one.most, id) : one.most, vertices());
+      const std::int64_t most =
+          std::min(one.side < 0 ? std::min(one.most, id) : one.most, number_of_vertices());
       const std::uint32_t* const all = piece.neighbors.data();
       const std::uint32_t* const last = all + piece.ends[row];
       const std::uint32_t* at = std::lower_bound(all + piece.begins[row], last, least);
       for (; at != last && *at < most; ++at)
-        if (allows(static_cast<std::size_t>(at - all))) marked_[*at] |= target;
+        if (allows(static_cast<std::size_t>(at - all))) within_[*at] |= target;
     }
   }
 
-  // Calls use(key, number of the row, entries) for rows that a key has; entries(take) calls take(number) for
-  // each neighbour that it leads to, once.
-  template <class Use>
-  void each_entry(const RowPiece& piece, Use&& use) {
-    check_piece(piece, vertices());
-    for (std::size_t key = 0; key < keys_.size(); ++key)
-      with_kinds(piece, keys_[key].kinds, [&](auto&& allows) { entries_of(key, piece, allows, use); });
+  // Writes where the rows up to a number begin that are not begun: at the end of the entries so far.
+  void write_offsets(std::size_t key, std::size_t number) {
+    PartRows& rows = rows_[key];
+    for (; written_[key] <= number; ++written_[key]) rows.offsets[written_[key]] = rows.neighbors.size();
   }
 
-  template <class Allows, class Use>
-  void entries_of(std::size_t key, const RowPiece& piece, Allows&& allows, Use&& use) {
+  template <class Allows>
+  void append_to(std::size_t key, const RowPiece& piece, Allows&& allows) {
     auto& [last_row, last_neighbor] = last_[key];
+    PartRows& rows = rows_[key];
     for (std::size_t row = 0; row < piece.ids.size(); ++row) {
       const std::int64_t id = piece.ids[row];
-      Mask above = 0, below = 0;
-      for (const PartKey::Pair& pair : keys_[key].pairs) {
-        if ((of(id) & bit(pair.source)) == 0) continue;
-        if (pair.side >= 0) above |= bit(pair.target);
-        if (pair.side <= 0) below |= bit(pair.target);
-      }
+      const auto [above, below] = wanted(keys_[key], within_[static_cast<std::size_t>(id)]);
       if ((above | below) == 0) continue;
-      if (last_row != id) last_neighbor = kNone;
-      last_row = id;
+      if (id < last_row) throw std::invalid_argument("ascending rows expected");
+      if (last_row != id) {
+        last_neighbor = kNone;
+        last_row = id;
+        if (counted_ <= room_) write_offsets(key, position(id));
+      }
       const std::uint32_t* const all = piece.neighbors.data();
       const std::uint32_t *first = all + piece.begins[row], *last = all + piece.ends[row];
-      const std::uint32_t* const middle = std::lower_bound(first, last, id);
+      const std::uint32_t* const middle =
+          above != 0 && below == above ? last : std::lower_bound(first, last, id);
       if (below == 0) first = middle;
       if (above == 0) last = middle;
-      use(key, position(id), [&](auto&& take) {
-        const auto take_all = [&](const std::uint32_t* at, const std::uint32_t* end, Mask wanted) {
-          for (; at < end; ++at) {
-            const std::int64_t neighbor = *at;
-            if (neighbor >= vertices()) throw std::invalid_argument("no such vertex");
-            if ((of(neighbor) & wanted) == 0 || neighbor == last_neighbor ||
-                !allows(static_cast<std::size_t>(at - all)))
-              continue;
-            last_neighbor = neighbor;
-            take(static_cast<std::uint32_t>(position(neighbor)));
-          }
-        };
-        take_all(first, std::min(middle, last), below);
-        take_all(std::max(first, middle), last, above);
-      });
+      const auto take = [&](const std::uint32_t* at, const std::uint32_t* end, Mask wanted) {
+        for (; at < end; ++at) {
+          const std::int64_t neighbor = *at;
+          if (neighbor >= number_of_vertices()) throw std::invalid_argument("no such vertex");
+          if ((within_[static_cast<std::size_t>(neighbor)] & wanted) == 0 || neighbor == last_neighbor ||
+              !allows(static_cast<std::size_t>(at - all)))
+            continue;
+          last_neighbor = neighbor;
+          if (++counted_ <= room_) rows.neighbors.push_back(static_cast<std::uint32_t>(position(neighbor)));
+        }
+      };
+      take(first, std::min(middle, last), below);
+      take(std::max(first, middle), last, above);
+    }
+    if (counted_ > room_)
+      for (PartRows& one : rows_) one = PartRows();
+  }
+
+  template <class Allows>
+  void weigh_arc(std::size_t arc, const RowPiece& piece, Allows&& allows) {
+    PartWeights::Arc& weighed = weights_.arcs[arc];
+    const std::vector<std::int64_t>& rows = weights_.bounds[weighed.source];
+    const std::vector<std::int64_t> all_columns{0, number_of_vertices()};
+    const bool one_target = weighed.target != PartWeights::kAllTargets;
+    const std::vector<std::int64_t>& columns = one_target ? weights_.bounds[weighed.target] : all_columns;
+    const std::size_t width = columns.size() - 1;
+    if (width == 0) return;
+    const Mask from = bit(weighed.source);
+    const auto [above, below] = wanted(arcs_[arc], from);
+    for (std::size_t row = 0; row < piece.ids.size(); ++row) {
+      const std::int64_t id = piece.ids[row];
+      if ((within_[static_cast<std::size_t>(id)] & from) == 0 || id < rows.front() || id >= rows.back())
+        continue;
+      const auto bucket = std::upper_bound(rows.begin(), rows.end(), id) - rows.begin() - 1;
+      std::uint32_t* const cells = weighed.cells.data() + static_cast<std::size_t>(bucket) * width;
+      const std::uint32_t* const all = piece.neighbors.data();
+      const std::uint32_t *first = all + piece.begins[row], *last = all + piece.ends[row];
+      if (below == 0) first = std::lower_bound(first, last, id);
+      if (above == 0) last = std::lower_bound(first, last, id);
+      std::size_t column = 0;
+      std::int64_t before = kNone;
+      for (const std::uint32_t* at = std::lower_bound(first, last, columns.front());
+           at != last && *at < columns.back(); ++at) {
+        const std::int64_t neighbor = *at;
+        if (neighbor >= number_of_vertices()) throw std::invalid_argument("no such vertex");
+        const Mask targets = neighbor > id ? above : below;
+        if ((within_[static_cast<std::size_t>(neighbor)] & targets) == 0 || neighbor == before ||
+            !allows(static_cast<std::size_t>(at - all)))
+          continue;
+        before = neighbor;
+        while (neighbor >= columns[column + 1]) ++column;
+        if (cells[column] != UINT32_MAX) ++cells[column];
+      }
     }
   }
 
-  // Calls use(id, entries of its rows) for candidates of a query vertex, ascending; before end_count.
-  template <class Use>
-  void each_candidate(std::uint32_t query_vertex, Use&& use) const {
-    for (std::int64_t v = 0; v < vertices(); ++v) {
-      if ((of(v) & bit(query_vertex)) == 0) continue;
-      std::uint64_t entries = 0;
-      for (const PartRows& rows : rows_) entries += rows.offsets[position(v)];
-      use(v, entries);
+  // The query vertices to which a key leads from candidates in the mask: to greater ones, and to lesser ones.
+  static std::pair<Mask, Mask> wanted(const PartKey& key, Mask own) {
+    Mask above = 0, below = 0;
+    for (const PartKey::Pair& pair : key.pairs) {
+      if ((own & bit(pair.source)) == 0) continue;
+      if (pair.side >= 0) above |= bit(pair.target);
+      if (pair.side <= 0) below |= bit(pair.target);
     }
+    return {above, below};
   }
+
+  struct Leads {
+    Mask source = 0;
+    int side = 0;
+    IdSpan to;
+  };
 
   std::vector<Mask> of_;      // for each vertex, the query vertices whose candidate it is
-  std::vector<Mask> marked_;  // and those to which a lead goes
-  std::vector<Word> words_;   // which vertices are candidates
-  std::size_t size_ = 0;      // number of candidates
+  std::vector<Mask> within_;  // those whose spans have it; before that, those to which a lead goes
+  std::vector<Word> words_;   // which vertices are in the part
+  std::size_t size_ = 0;      // their number
   std::vector<PartKey> keys_;
-  Mask above_ = 0, below_ = 0;  // query vertices from which keys lead to greater, and to lesser, neighbours
+  std::vector<Leads> leads_;  // of all keys
   std::vector<PartRows> rows_;
-  std::uint64_t counted_ = 0;
+  std::vector<std::size_t> written_;  // for each key, the first offset that is not written
+  std::uint64_t counted_ = 0, room_ = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> last_;  // for each key, the last row and neighbour
+  std::vector<PartKey> arcs_;
+  PartWeights weights_;
 };
 
 }  // namespace

@@ -2,8 +2,11 @@
 // rows between them, from entries that come a piece at a time.
 //
 //   masks of all vertices:  | 0 | 101 | 0 | 010 | 111 | ...   bit q: a candidate of query vertex q
+//   masks within spans:     | 0 | 100 | 0 | 010 | 011 | ...   those in the block of query vertex q
 //   numbers in the part:    | - |  0  | - |  1  |  2  | ...   ascending
 //   rows of a key:          CSR over these numbers
+//
+// Candidates are found once; then rows are gathered for spans of them, one after another.
 //
 // A row is that of a candidate of a query vertex whose image is matched before that of another one, and leads
 // to candidates of the latter only. So an arc may be in one row and not in that of its other end.
@@ -11,10 +14,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
+
+#include "common/zero_pages.hpp"
+#include "graph/part_division.hpp"
 
 namespace motiflux::graph {
 
@@ -52,8 +57,22 @@ struct PartKey {
   std::vector<std::uint8_t> kinds;  // as PartLead::kinds
 };
 
+// The candidates of a query vertex from one id up to another, without it.
+struct IdSpan {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+// Of the row of ids[i], the neighbours from least[i] up to most[i], without it; by ascending id, then
+// `least`.
+struct RowSlices {
+  std::vector<std::int64_t> ids;
+  std::vector<std::int64_t> least;
+  std::vector<std::int64_t> most;
+};
+
 struct PartRows {
-  std::vector<std::uint64_t> offsets;
+  ZeroPages<std::uint64_t> offsets;  // those before the first row that may have entries are not written
   std::vector<std::uint32_t> neighbors;
 };
 
@@ -80,27 +99,29 @@ class Part {
   // The least candidate, and the one behind the greatest; equal if there are none.
   virtual std::pair<std::int64_t, std::int64_t> span(std::uint32_t query_vertex) const = 0;
 
-  // Numbers all candidates, and returns how many they are.
-  virtual std::size_t number() = 0;
-  // Begins to count the entries of rows of each key.
-  virtual void begin_rows(std::vector<PartKey> keys) = 0;
-  // At most `most` of the vertices from `first` on whose rows keys have: to greater neighbours only (side 1),
-  // to lesser ones only (-1), or to both (0).
-  virtual std::vector<std::int64_t> rows_to_read(int side, std::int64_t first, std::size_t most) const = 0;
-  // Counts the entries of a piece; returns the number of all so far. Long rows may come in several pieces,
-  // one right after another.
-  virtual std::uint64_t count(const RowPiece& piece) = 0;
-  // Makes room for the entries that were counted; then the same pieces, in any order, are filled in.
-  virtual void end_count() = 0;
-  virtual void fill(const RowPiece& piece) = 0;
+  // Begins rows of keys for candidates within spans, one for each query vertex, and numbers these. Returns
+  // the number of entries that fit into so many bytes beside offsets of rows and `beside` bytes for each
+  // vertex; below 0, nothing can be appended. A key has at most `most` entries.
+  virtual std::int64_t begin_rows(std::vector<PartKey> keys, std::span<const IdSpan> spans,
+                                  std::int64_t bytes, std::int64_t beside, std::int64_t most) = 0;
+  // The number of the vertices of the part, and their ids.
+  virtual std::size_t size() const = 0;
+  virtual std::vector<std::int64_t> vertices() const = 0;
+  // The slices of rows of vertices from `first` on that keys need, of about `most` vertices.
+  virtual RowSlices slices(std::int64_t first, std::size_t most) const = 0;
+  // Appends the entries of a piece; returns the number of all so far. If they pass `room`, entries are
+  // counted from then on, and none are kept. Pieces come by ascending vertex and neighbour.
+  virtual std::uint64_t append(const RowPiece& piece) = 0;
   // Hands over the rows of each key.
   virtual std::vector<PartRows> take_rows() = 0;
 
-  // After rows were counted: for a query vertex, the number of its candidates and of the entries in their
-  // rows; and ids that divide them into ranges of about equal weight, an entry and `each` for a vertex.
-  virtual std::pair<std::uint64_t, std::uint64_t> weight(std::uint32_t query_vertex) const = 0;
-  virtual std::vector<std::int64_t> cuts(std::uint32_t query_vertex, std::size_t pieces,
-                                         double each) const = 0;
+  // After begin_rows: begins to weigh the entries of arcs between buckets of candidates. Buckets of a query
+  // vertex lie between ascending ids.
+  virtual void begin_weights(std::vector<PartKey> arcs, std::vector<std::vector<std::int64_t>> bounds) = 0;
+  virtual void weigh(const RowPiece& piece) = 0;
+  // Hands over the weights.
+  virtual PartWeights take_weights() = 0;
+
   // The number of a vertex of the part, or of the first one behind it, by ascending id.
   virtual std::size_t position(std::int64_t id) const = 0;
   // Bytes that it takes for each vertex of the graph, times 64.

@@ -1,74 +1,80 @@
-"""How candidates are divided into blocks for the roots that come next: as it was right for those before."""
+"""How candidates are divided into blocks, so that parts of one block of each fit into the memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from motiflux.cluster.shards.part import Roots, Span
+import numpy as np
+from numpy.typing import NDArray
 
-_FILLED = 0.7
-"""Blocks that take this share of the memory together become one."""
+from motiflux.cluster.shards.part import Gathering, Span, Spans, Weights, arcs_of
+from motiflux.cluster.shards.reach import Reach, RowsOfPlan
 
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A part that was searched.
-
-    Parameters
-    ----------
-    spans
-        The blocks that its roots had; see `Roots`.
-    nbytes
-        The bytes that it took.
-    """
-
-    spans: Mapping[int, Span]
-    nbytes: int
+_LEAST_BOXES = 512
+_SHARE_OF_BOXES = 8
+"""Boxes take one part of so many of the memory, if they are more than the least."""
 
 
-class Division:
-    """Blocks of the candidates of one query vertex.
-
-    Neighbouring roots have about the same candidates, so roots that are divided as those before mostly fit.
-    What is tried first is not right or wrong: blocks that do not fit are divided further.
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Boxes of blocks of candidates: each embedding is in one of them.
 
     Parameters
     ----------
-    vertices
-        Of the graph.
-    memory
-        Bytes of a part.
+    divided
+        The query vertices that have several blocks, without the root.
+    buckets
+        uint8 [boxes, vertices, 2]: first buckets, and those behind the last.
+    fits
+        Whether each box is expected to fit.
     """
 
-    def __init__(self, vertices: int, memory: int) -> None:
-        self._vertices, self._memory = vertices, memory
-        self._vertex = -1
-        self._spans: list[Span] = []
+    divided: frozenset[int]
+    buckets: NDArray[np.uint8]
+    fits: NDArray[np.uint8]
+    bounds: Sequence[NDArray[np.int64]]
 
-    def of(self, roots: Roots) -> list[Roots]:
-        """Return the roots in parts."""
-        if roots.spans or not self._spans:
-            return [roots]
-        return [replace(roots, spans={self._vertex: span}) for span in self._spans]
+    def spans(self, box: int) -> Spans:
+        """Return the spans of a box."""
+        found: dict[int, Span] = {}
+        for vertex, (begin, end) in enumerate(self.buckets[box].tolist()):
+            bounds = self.bounds[vertex]
+            found[vertex] = int(bounds[begin]), int(bounds[end])
+        return found
 
-    def note(self, leaves: Sequence[Leaf]) -> None:
-        """Take note of the parts of roots that were searched."""
-        self._spans = []
-        vertices = {vertex for leaf in leaves for vertex in leaf.spans}
-        if len(vertices) != 1 or any(len(leaf.spans) != 1 for leaf in leaves):
-            return
-        (self._vertex,) = vertices
-        most: dict[Span, int] = {}
-        for leaf in leaves:
-            span = leaf.spans[self._vertex]
-            most[span] = max(most.get(span, 0), leaf.nbytes)
-        blocks: list[tuple[int, int]] = []  # where they begin, and their bytes
-        for (begin, _), nbytes in sorted(most.items()):
-            if blocks and blocks[-1][1] + nbytes <= _FILLED * self._memory:
-                blocks[-1] = blocks[-1][0], blocks[-1][1] + nbytes
-            else:
-                blocks.append((begin, nbytes))
-        if len(blocks) > 1:
-            ends = [*(begin for begin, _ in blocks[1:]), self._vertices]
-            self._spans = list(zip([0, *ends[:-1]], ends, strict=True))
+
+def divided(
+    gathering: Gathering, weights: Weights, reach: Reach, planned: Mapping[frozenset[int], RowsOfPlan]
+) -> Blocks:
+    """Return the fewest boxes of those that plans for divided parts allow."""
+    best: Blocks | None = None
+    least = 0.0
+    for vertices, rows in planned.items():
+        found = _divided_by(gathering, weights, reach, vertices, rows)
+        if len(found.fits) == 0:
+            return found
+        cost = len(found.fits) + 1000.0 * float(np.count_nonzero(found.fits == 0))
+        if best is None or cost < least:
+            best, least = found, cost
+    assert best is not None
+    return best
+
+
+def _divided_by(
+    gathering: Gathering, weights: Weights, reach: Reach, vertices: frozenset[int], rows: RowsOfPlan
+) -> Blocks:
+    sources = replace(rows, keys=[rows.keys[at] for at in sorted(set(rows.sources))])
+    needed = {weights.arcs[arc] for arc in arcs_of(sources) if len(arc[0]) == 1}
+    of_box = 2 * reach.size + 1
+    buckets, fits = weights.native.divide(
+        arcs=[weights.arcs[arc] for arc in arcs_of(rows)],
+        needed=sorted(needed),
+        less=sorted(reach.less),
+        sources=[sorted({pair[0] for pair in pairs}) for pairs, _ in rows.keys],
+        divisible=sum(1 << vertex for vertex in vertices | {reach.root}),
+        beside=gathering.beside,
+        room=gathering.memory,
+        most=max(_LEAST_BOXES, gathering.memory // (_SHARE_OF_BOXES * of_box)),
+    )
+    return Blocks(vertices, buckets, fits, weights.bounds)

@@ -79,7 +79,6 @@ class RowLister:
         assert bounds.rows is not None
         assert bounds.work is not None
         gathering = self._search.gathering
-        self._search.begin()
         blocks: list[IdRows] = []
         number, read, left = 0, gathering.read, list(share)
         size = most = self._search.entries_of_part

@@ -7,47 +7,33 @@ whole graph. A row has the arcs only that lead to images of later query vertices
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from itertools import pairwise
+from dataclasses import dataclass
 
 import numpy as np
 
 from motiflux import _native
 from motiflux.cluster.shards.layout import Ids, Layout
-from motiflux.cluster.shards.reach import Lead, Reach, RowsOfPlan
-from motiflux.cluster.shards.rows import Cut, Piece, Rows
-from motiflux.errors import InternalError
+from motiflux.cluster.shards.reach import Lead, Pair, Reach, RowsOfPlan
+from motiflux.cluster.shards.rows import Cut, Piece, Rows, Slices
 from motiflux.graph import Adjacency
 
-_BYTES_OF_ENTRY = 4
-_BYTES_OF_ROW = 8
-_MOST_PIECES = 64
-_SPARE = 1.1
-"""What is divided has this times as many pieces as would fit exactly."""
-_SHARE_OF_ROOTS = 0.5
-"""The most of a part that rows of roots take, if others have to be divided."""
+_BYTES_OF_CELL = 12
+"""Bytes of a weight, with sums of weights."""
+_SHARE_OF_WEIGHTS = 2
+"""Weights take one part of so many of the memory, while there are no rows."""
+_MOST_BUCKETS = 128
 
 Span = tuple[int, int]
+Spans = Mapping[int, Span]
+"""Query vertices whose images lie between two ids, the second of them not included."""
+
+
+Arc = tuple[tuple[Pair, ...], tuple[int, ...]]
+"""What the rows of one query vertex have for a key: pairs of it, and kinds of entries."""
 
 
 class TooLarge:
     """The part does not fit into its memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Roots:
-    """Roots of a search: the vertices ``first .. last - 1``.
-
-    Parameters
-    ----------
-    spans
-        Query vertices whose images lie between two ids, the second of them not included.
-    """
-
-    first: int
-    last: int
-    spans: Mapping[int, Span] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +56,23 @@ class Part:
     vertices: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """The entries of a part that is too large, by buckets of candidates.
+
+    Parameters
+    ----------
+    arcs
+        Their positions.
+    bounds
+        For each query vertex the ids between its buckets.
+    """
+
+    native: _native.PartWeights
+    arcs: Mapping[Arc, int]
+    bounds: Sequence[Ids]
+
+
 def least_memory(layout: Layout, reach: Reach) -> int:
     """Return the bytes that masks of all vertices take."""
     each = _native.Part(0, reach.size).bytes_of_64()
@@ -77,7 +80,7 @@ def least_memory(layout: Layout, reach: Reach) -> int:
 
 
 class Gathering:
-    """Gathers the part that a search from some roots needs, level by level.
+    """Gathers parts of the rows that a search from some roots needs.
 
     Parameters
     ----------
@@ -91,89 +94,21 @@ class Gathering:
     memory
         Bytes of the part.
     read, read_for_part
-        Entries read so far, and for the last part.
+        Entries read so far, and since the last part.
     """
 
     def __init__(self, rows: Rows, reach: Reach, memory: int, beside: int = 0) -> None:
         self._rows, self._layout, self._reach = rows, rows.layout, reach
         self.memory = memory - least_memory(self._layout, reach)
-        self._beside = beside
-        self.read = self.read_for_part = 0
+        self.beside = beside
+        self.read = self._read_before = self.read_for_part = 0
         self._part = _native.Part(self._layout.num_vertices, reach.size)
-        self.nbytes = 0
-        """Bytes of the last part."""
-        self._keys = 0
 
-    def part(self, roots: Roots, rows: RowsOfPlan) -> Part | TooLarge | None:
-        """Return the part; None if there are no embeddings."""
+    def find(self, spans: Spans) -> bool:
+        """Find candidates: a superset of the images of each query vertex; return False if one has none."""
         self._part.clear()
-        self.read_for_part = 0
-        self._keys = len(rows.keys)
-        self.nbytes = 0
-        if not self._find_candidates(roots):
-            return None
-        vertices = self._part.number()
-        self.nbytes = self._bytes_of_vertex * (vertices + 1)
-        if self.nbytes > self.memory:
-            return TooLarge()
-        self._part.begin_rows(rows.keys)
-        least, most = self._span_of_all()
-        entries = 0
-        for piece in self._pieces_of_rows(least, most):
-            entries = self._part.count(piece.native)
-        self.nbytes += _BYTES_OF_ENTRY * entries
-        if self.nbytes > self.memory:
-            return TooLarge()
-        self._part.end_count()
-        for piece in self._pieces_of_rows(least, most):
-            self._part.fill(piece.native)
-        first, last = self._part.position(roots.first), self._part.position(roots.last)
-        return Part(self._part.take_rows(), first, last, vertices)
-
-    def vertices(self) -> Ids:
-        """Return the vertices of the last part, by their numbers in it."""
-        return self._part.candidates((1 << self._reach.size) - 1, 0, self._layout.num_vertices)
-
-    def divided(self, roots: Roots) -> list[Roots]:
-        """Return the roots of a part that was too large, in parts.
-
-        The candidates of one query vertex are divided into blocks, of which each part joins some: those of
-        the root until their rows take at most half of the memory, then those whose rows take the most.
-        """
-        sizes = [self._size(vertex) for vertex in range(self._reach.size)]
-        root = self._reach.root
-        fixed, best = _SHARE_OF_ROOTS, root
-        if sizes[root] <= fixed:
-            best = int(np.argmax(sizes))
-            fixed = min(max(self.nbytes / self.memory - sizes[best], 0), 1 - _SHARE_OF_ROOTS)
-        if sizes[best] < 0:
-            raise InternalError("expected a part of one candidate each to fit into its memory")
-        pieces = int(min(_MOST_PIECES, max(2, np.ceil(_SPARE * sizes[best] / (1 - fixed)))))
-        each = self._bytes_of_vertex / _BYTES_OF_ENTRY
-        spans = list(pairwise(self._part.cuts(best, pieces, each)))
-        if best == root:
-            return [Roots(first, last, roots.spans) for first, last in spans]
-        return [Roots(roots.first, roots.last, {**roots.spans, best: span}) for span in spans]
-
-    @property
-    def _bytes_of_vertex(self) -> int:
-        return _BYTES_OF_ROW * self._keys + self._beside
-
-    def _size(self, vertex: int) -> float:
-        """Return the share of the memory that candidates take; -1 for those that cannot be divided."""
-        number, entries = self._part.weight(vertex)
-        if number < 2:
-            return -1.0
-        size = self._bytes_of_vertex * number
-        if vertex in self._reach.cover:
-            size += _BYTES_OF_ENTRY * entries
-        return size / self.memory
-
-    def _find_candidates(self, roots: Roots) -> bool:
-        """Find a superset of the images of each query vertex; return False if one has none."""
         reach, vertices = self._reach, self._layout.num_vertices
-        bounds = [roots.spans.get(vertex, (0, vertices)) for vertex in range(reach.size)]
-        bounds[reach.root] = (roots.first, roots.last)
+        bounds = [spans.get(vertex, (0, vertices)) for vertex in range(reach.size)]
         bounds = [(max(first, reach.least_ids[at]), last) for at, (first, last) in enumerate(bounds)]
         first, last = bounds[reach.root]
         if first >= last:
@@ -195,6 +130,62 @@ class Gathering:
             known |= targets
         return known == (1 << reach.size) - 1
 
+    def part(self, rows: RowsOfPlan, spans: Spans | None = None) -> Part | TooLarge | None:
+        """Return the part of candidates within spans, if any; None if there are no embeddings."""
+        within = self._within_all(spans or {})
+        if any(first >= last for first, last in within):
+            return None
+        room = self._part.begin_rows(rows.keys, within, self.memory, self.beside, self._layout.entries)
+        if room < 0:
+            return TooLarge()
+        for piece in self._pieces_of_rows():
+            if self._part.append(piece.native) > room:
+                return TooLarge()
+        self.read_for_part, self._read_before = self.read - self._read_before, self.read
+        first, last = (self._part.position(id_) for id_ in within[self._reach.root])
+        return Part(self._part.take_rows(), first, last, self._part.size())
+
+    def weights(self, rows: Sequence[RowsOfPlan]) -> Weights:
+        """Return the weights of all candidates, for plans with these rows."""
+        keys = list(dict.fromkeys(arc for one in rows for arc in arcs_of(one)))
+        within = self._within_all({})
+        arcs = [(list(pairs), list(kinds)) for pairs, kinds in keys]
+        self._part.begin_rows(arcs, within, 0, 0, 0)
+        buckets = int((self.memory / (_SHARE_OF_WEIGHTS * _BYTES_OF_CELL * len(keys))) ** 0.5)
+        bounds = [self._buckets(span, min(max(buckets, 2), _MOST_BUCKETS)) for span in within]
+        self._part.begin_weights(arcs, [one.tolist() for one in bounds])
+        for piece in self._pieces_of_rows():
+            self._part.weigh(piece.native)
+        return Weights(self._part.take_weights(), {arc: at for at, arc in enumerate(keys)}, bounds)
+
+    def vertices(self) -> Ids:
+        """Return the vertices of the last part, by their numbers in it."""
+        return self._part.vertices()
+
+    def _within_all(self, spans: Spans) -> list[Span]:
+        """Return bounds of the candidates of all query vertices within spans."""
+        within = []
+        for vertex in range(self._reach.size):
+            first, last = self._part.span(vertex)
+            least, most = spans.get(vertex, (first, last))
+            within.append((max(first, least), min(last, most)))
+        for less, greater in self._reach.less:
+            within[greater] = max(within[greater][0], within[less][0] + 1), within[greater][1]
+            within[less] = within[less][0], min(within[less][1], within[greater][1] - 1)
+        return within
+
+    def _buckets(self, span: Span, number: int) -> Ids:
+        """Return ids that divide a span into at most some number of buckets with about as many entries."""
+        layout, (first, last) = self._layout, span
+        begin = int(layout.first_entries_of(np.array([first]))[0])
+        end = layout.entries
+        if last < layout.num_vertices:
+            end = int(layout.first_entries_of(np.array([last]))[0])
+        entries = np.linspace(begin, end, number + 1)[1:-1].astype(np.int64)
+        inner = [layout.vertex_of_entry(entry) for entry in entries.tolist() if entry < layout.entries]
+        inner = [id_ for id_ in inner if first < id_ < last] or [(first + last) // 2]
+        return np.unique(np.array([first, *inner, last], np.int64))
+
     def _lead(self, vertex: int, leads: tuple[Lead, ...], bounds: Sequence[Span]) -> None:
         """Mark the neighbours to which edges lead from candidates of a query vertex."""
         reach = self._reach
@@ -209,7 +200,7 @@ class Gathering:
         labels = reach.root_labels if vertex == reach.root else None
         first, last = bounds[vertex]
         for ids in self._windows(lambda at, most: self._candidates(vertex, at, last, most), first):
-            for piece in self._pieces(ids, cut):
+            for piece in self._counted(self._rows.pieces(ids, cut)):
                 if labels is not None:
                     self._part.add(vertex, piece.ids[np.isin(piece.labels, labels)])
                 self._part.lead(vertex, piece.native, given)
@@ -236,19 +227,24 @@ class Gathering:
                 most = min(most, bounds[greater][1] - 1)
         return least, max(least, most)
 
-    def _span_of_all(self) -> Span:
-        """Return the bounds of the candidates of all query vertices but the root."""
-        spans = [self._part.span(vertex) for vertex in range(self._reach.size) if vertex != self._reach.root]
-        return min(first for first, _ in spans), max(last for _, last in spans)
-
-    def _pieces_of_rows(self, least: int, most: int) -> Iterator[Piece]:
+    def _pieces_of_rows(self) -> Iterator[Piece]:
         """Iterate over the entries that the rows of the part are made of, and others."""
-        for side in (1, -1, 0):
-            for ids in self._windows(partial(self._part.rows_to_read, side), 0):
-                yield from self._pieces(ids, Cut(least, most, side))
+        first = 0
+        while len((slices := self._part.slices(first, self._rows.window))[0]):
+            ids, least, most = slices
+            yield from self._counted(self._rows.pieces(ids, Slices(least, most)))
+            first = int(ids[-1]) + 1
 
-    def _pieces(self, ids: Ids, cut: Cut) -> Iterator[Piece]:
-        for piece in self._rows.pieces(ids, cut):
+    def _counted(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
+        for piece in pieces:
             self.read += piece.entries
-            self.read_for_part += piece.entries
             yield piece
+
+
+def arcs_of(rows: RowsOfPlan) -> list[Arc]:
+    """Return the arcs of rows."""
+    return [
+        (tuple(pair for pair in pairs if pair[0] == source), tuple(kinds))
+        for pairs, kinds in rows.keys
+        for source in dict.fromkeys(pair[0] for pair in pairs)
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 
@@ -157,14 +158,20 @@ def _ranged(
     bound = bind(pattern, sketch)
     divided: dict[frozenset[int], Plan] = {}
     if plan.impossible is None:
-        every = frozenset(range(bound.size))
-        for vertices in (*map(frozenset, zip(every)), every):
+        for vertices in _divisible(plan.order):
             builder = _divided_builder(sketch, pattern, bound, vertices, options)
             split = remade(builder)
             if (split.restrictions, split.multiplier) != (plan.restrictions, plan.multiplier):
                 raise InternalError("expected two plans of one order with the same restrictions")
             divided[vertices] = split
     return Ranged(bound, plan, divided, replace(request, progress=None, elsewhere=None))
+
+
+def _divisible(order: Sequence[int]) -> list[frozenset[int]]:
+    """Return sets of query vertices that parts may have blocks of, beside roots: some, and all."""
+    every = frozenset(order)
+    some = [frozenset(one) for n in range(1, len(order)) for one in combinations(order[1:], n)]
+    return [*some, every]
 
 
 def _divided_builder(

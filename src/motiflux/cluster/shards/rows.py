@@ -48,6 +48,35 @@ class Cut:
             np.minimum(most, ids, out=most)
         return least, most
 
+    def part(self, begin: int, end: int) -> Cut:
+        """Return the cut of some of the rows."""
+        return self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slices:
+    """As `Cut`, with bounds for each row. The same vertex may have several, one after another.
+
+    Parameters
+    ----------
+    least, most
+        int64 [rows].
+    """
+
+    least: Ids
+    most: Ids
+
+    def bounds(self, ids: Ids) -> tuple[Ids, Ids]:
+        """Return the bounds of all rows, whose vertices are given."""
+        return self.least, self.most
+
+    def part(self, begin: int, end: int) -> Slices:
+        """Return the bounds of some of the rows."""
+        return Slices(self.least[begin:end], self.most[begin:end])
+
+
+Wanted = Cut | Slices
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -123,7 +152,7 @@ class Piece:
 class Shard(Protocol):
     """Some rows of a graph, wherever they are."""
 
-    def ask(self, ids: Ids, cut: Cut | None, most: int, skip: int = 0) -> Callable[[], Piece]:
+    def ask(self, ids: Ids, cut: Wanted | None, most: int, skip: int = 0) -> Callable[[], Piece]:
         """Ask for entries of rows, as `RowArrays.take`; return a function that waits for them."""
 
 
@@ -147,11 +176,11 @@ class RowArrays:
     kinds: NDArray[Any] | None
     labels: NDArray[np.uint32] | None
 
-    def ask(self, ids: Ids, cut: Cut | None, most: int, skip: int = 0) -> Callable[[], Piece]:
+    def ask(self, ids: Ids, cut: Wanted | None, most: int, skip: int = 0) -> Callable[[], Piece]:
         """Return a function that takes entries of rows out of the arrays."""
         return lambda: self.take(ids, cut, most, skip).packed()
 
-    def take(self, ids: Ids, cut: Cut | None = None, most: int | None = None, skip: int = 0) -> Piece:
+    def take(self, ids: Ids, cut: Wanted | None = None, most: int | None = None, skip: int = 0) -> Piece:
         """Return the entries of rows within a cut.
 
         With `most`, only of so many of the first rows that they have no more entries; of the first row alone,
@@ -164,7 +193,7 @@ class RowArrays:
         return _taken(Piece(ids, labels, begins, ends, self.neighbors, self.kinds), cut, most, skip)
 
 
-def _taken(rows: Piece, cut: Cut | None, most: int | None, skip: int = 0) -> Piece:
+def _taken(rows: Piece, cut: Wanted | None, most: int | None, skip: int = 0) -> Piece:
     """Return some entries of rows; see `RowArrays.take`."""
     begins, ends = rows.begins, rows.ends
     if cut is not None:
@@ -220,7 +249,7 @@ class RowCache:
         """For each row: where it begins and ends, and the bounds of the cut."""
         self._added: list[tuple[Ids, NDArray[np.uint32], Ids]] = []
 
-    def holds(self, ids: Ids, cut: Cut) -> NDArray[np.bool_]:
+    def holds(self, ids: Ids, cut: Wanted) -> NDArray[np.bool_]:
         """Return which rows it has within a cut."""
         self._sort()
         if not len(self._ids):  # none, or there is no room
@@ -231,14 +260,14 @@ class RowCache:
             (self._ids[at] == ids) & (self._places[2, at] <= least) & (self._places[3, at] >= most)
         )
 
-    def take(self, ids: Ids, cut: Cut) -> Piece:
+    def take(self, ids: Ids, cut: Wanted) -> Piece:
         """Return rows that it has; see `RowArrays.take`."""
         at = np.searchsorted(self._ids, ids)
         begins, ends = self._places[0, at], self._places[1, at]
         rows = Piece(ids, self._labels[at], begins, ends, self._neighbors, self._kinds)
         return _taken(rows, cut, None)
 
-    def add(self, piece: Piece, cut: Cut) -> None:
+    def add(self, piece: Piece, cut: Wanted) -> None:
         """Keep rows, in the place of those with a narrower cut; the piece has no other entries."""
         size = len(piece.neighbors)
         if not size or size > len(self._neighbors) or len(piece.ids) > self._most_rows:
@@ -310,8 +339,8 @@ class Rows:
         self.window = max(_LEAST_PIECE, memory // (4 * _BYTES_OF_PLACE))
         """The most rows that should be asked for at a time."""
         self._most = max(_LEAST_PIECE, (3 * memory // 4 - cached) // each)
-        # All shards are asked at a time.
-        self._each = max(_LEAST_PIECE, self._most // max(1, len(shards)))
+        # All shards are asked at a time, and one of them for its next piece.
+        self._each = max(_LEAST_PIECE, self._most // (len(shards) + 1))
         self.fetched = self.asked = 0
 
     def entry(self, vertex: int, entry: int) -> int:
@@ -321,50 +350,54 @@ class Rows:
         piece = self._shards[shard].ask(ids, None, 1, entry)()
         return int(piece.neighbors[piece.begins[0]])
 
-    def pieces(self, ids: Ids, cut: Cut) -> Iterator[Piece]:
-        """Iterate over rows of ascending vertices within a cut; those of other nodes in bounded pieces."""
-        if self._hot is not None:
-            hot = int(np.searchsorted(ids, self._hot.first))
-            if hot < len(ids):
-                yield self._hot.take(ids[hot:], cut)
-            ids = ids[:hot]
-        places = np.searchsorted(ids, self.layout.starts)
-        far = []
-        for shard, (begin, end) in enumerate(pairwise(places.tolist())):
+    def pieces(self, ids: Ids, cut: Wanted) -> Iterator[Piece]:
+        """Iterate over rows of ascending vertices within a cut, in this order; those of others in bounded pieces."""
+        hot = len(ids) if self._hot is None else int(np.searchsorted(ids, self._hot.first))
+        places = np.searchsorted(ids[:hot], self.layout.starts).tolist()
+        spans = [(shard, begin, end) for shard, (begin, end) in enumerate(pairwise(places)) if begin < end]
+        asked = {}
+        for shard, begin, end in spans:
+            some, of_some = ids[begin:end], cut.part(begin, end)
+            if self._here[shard] is None and not self._cache.holds(some, of_some).any():
+                asked[shard] = self._shards[shard].ask(some, of_some, self._each, 0)
+        for shard, begin, end in spans:
+            some, of_some = ids[begin:end], cut.part(begin, end)
             here = self._here[shard]
-            if begin == end:
-                continue
-            if here is None:
-                far.append((shard, ids[begin:end]))
+            if here is not None:
+                yield here.take(some, of_some)
+            elif shard in asked:
+                yield from self._answers(shard, some, of_some, asked.pop(shard))
             else:
-                yield here.take(ids[begin:end], cut)
-        yield from self._from_others(far, cut)
+                yield from self._from_other(shard, some, of_some)
+        if self._hot is not None and hot < len(ids):
+            yield self._hot.take(ids[hot:], cut.part(hot, len(ids)))
 
-    def _from_others(self, rows: Sequence[tuple[int, Ids]], cut: Cut) -> Iterator[Piece]:
-        """Iterate over rows of shards of other nodes."""
-        waiting: dict[int, tuple[Ids, int]] = {}
-        for shard, ids in rows:
-            cached = self._cache.holds(ids, cut)
-            if cached.any():  # rows that are added below may drive out others
-                yield self._cache.take(ids[cached], cut)
-                ids = ids[~cached]
-            if len(ids):
-                waiting[shard] = ids, 0
-        while waiting:
-            asked = {
-                one: self._shards[one].ask(some, cut, self._each, skip)
-                for one, (some, skip) in waiting.items()
-            }
-            for shard, wait in asked.items():
-                piece = wait()
-                some, skip = waiting.pop(shard)
-                self.fetched += piece.nbytes
-                self.asked += 1
-                yield piece
-                if piece.cut_short:
-                    waiting[shard] = some, skip + len(piece.neighbors)
-                    continue
-                if not skip:
-                    self._cache.add(piece, cut)
-                if len(some) > len(piece.ids):
-                    waiting[shard] = some[len(piece.ids) :], 0
+    def _from_other(self, shard: int, ids: Ids, cut: Wanted) -> Iterator[Piece]:
+        """Iterate over rows of a shard of another node: cached ones up to the first that is not, then others."""
+        at, end = 0, len(ids)
+        while at < end:
+            cached = self._cache.holds(ids[at:], cut.part(at, end))  # rows that are added drive out others
+            missing = np.flatnonzero(~cached)
+            begin, behind = (at + int(missing[0]), at + int(missing[-1]) + 1) if len(missing) else (end, end)
+            if at < begin:
+                yield self._cache.take(ids[at:begin], cut.part(at, begin))
+            if begin < behind:
+                some, of_some = ids[begin:behind], cut.part(begin, behind)
+                wait = self._shards[shard].ask(some, of_some, self._each, 0)
+                yield from self._answers(shard, some, of_some, wait)
+            at = behind
+
+    def _answers(self, shard: int, ids: Ids, cut: Wanted, wait: Callable[[], Piece]) -> Iterator[Piece]:
+        """Iterate over the pieces of rows of a shard that was asked; the next one is asked for ahead."""
+        at = skip = 0
+        while at < len(ids):
+            piece = wait()
+            self.fetched += piece.nbytes
+            self.asked += 1
+            if not skip and not piece.cut_short:
+                self._cache.add(piece, cut.part(at, at + len(piece.ids)))
+            skip = skip + len(piece.neighbors) if piece.cut_short else 0
+            at += 0 if piece.cut_short else len(piece.ids)
+            if at < len(ids):
+                wait = self._shards[shard].ask(ids[at:], cut.part(at, len(ids)), self._each, skip)
+            yield piece

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from motiflux import _native
-from motiflux.cluster.shards.division import Division, Leaf
-from motiflux.cluster.shards.part import Gathering, Part, Roots, TooLarge, least_memory
+from motiflux.cluster.shards.division import divided
+from motiflux.cluster.shards.part import Gathering, Part, Spans, TooLarge, least_memory
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan, reach_of, rows_of_plan
 from motiflux.cluster.shards.rows import Rows
 from motiflux.cluster.shares import Item
 from motiflux.cluster.shares import roots as roots_item
 from motiflux.cpu import native
-from motiflux.errors import ClusterError
+from motiflux.errors import ClusterError, InternalError
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.native_plan import native_problem_of_rows
@@ -107,7 +107,7 @@ class RangeSearch:
             vertices: (plan, rows_of_plan(ranged.bound, plan, self._reach, rows.layout))
             for vertices, plan in ({**ranged.divided, frozenset[int](): ranged.plan}).items()
         }
-        self._division = self._no_division()
+        self._every = frozenset(range(self._reach.size))
         self._rate = 0.0
         """Entries per second of the parts so far; 0: unknown."""
         self._gathers = False
@@ -147,10 +147,6 @@ class RangeSearch:
         """The request of the call."""
         return self._ranged.request
 
-    def begin(self) -> None:
-        """Forget how candidates were divided: the parts of ranges from now on depend on these only."""
-        self._division = self._no_division()
-
     @property
     def entries_of_part(self) -> int:
         """The number of entries whose roots fill a part's share for roots."""
@@ -160,12 +156,9 @@ class RangeSearch:
         """Search all parts of a range."""
         self._search_range(first, last, Searched(0, last, 0), use)
 
-    def _no_division(self) -> Division:
-        return Division(self._layout.num_vertices, self.gathering.memory)
-
     def _search_range(self, first: int, last: int, found: Searched, use: Use) -> None:
-        for roots in _roots_between(self._rows, self._reach, first, last):
-            self._search_roots(roots, found, use)
+        for spans in _roots_between(self._rows, self._reach, first, last):
+            self._search_spans(spans, found, use)
 
     def _entries(self, seconds: float | None) -> int:
         """Return the number of entries whose roots are next.
@@ -178,34 +171,37 @@ class RangeSearch:
         least = min(self.entries_of_part, self._ranged.share) if self._gathers else 1
         return max(1, least, int(self._rate * seconds)) if self._rate > 0 else _FIRST
 
-    def _search_roots(self, roots: Roots, found: Searched, use: Use) -> None:
-        """Search from roots, in several parts if they do not fit together."""
-        leaves: list[Leaf] = []
-        for one in self._division.of(roots):
-            self._search_divided(one, found, use, leaves)
-        if not roots.spans:
-            self._division.note(leaves)
-
-    def _search_divided(self, roots: Roots, found: Searched, use: Use, leaves: list[Leaf]) -> None:
-        plan, rows = self._plan_of(roots)
-        part = self.gathering.part(roots, rows)
+    def _search_spans(self, spans: Spans, found: Searched, use: Use) -> None:
+        """Search for embeddings within spans, in several parts if they do not fit together."""
+        gathering = self.gathering
+        if not gathering.find(spans):
+            found.parts += 1
+            return
+        own = frozenset(spans) - {self._reach.root}
+        plan, rows = self._planned[own if own in self._planned else self._every]
+        part = gathering.part(rows)
         if not isinstance(part, TooLarge):
             found.parts += 1
             found.total += 0 if part is None else self._used(part, plan, rows, use)
-            leaves.append(Leaf(roots.spans, self.gathering.nbytes))
             return
-        divided = self.gathering.divided(roots)
-        if divided[0].spans == roots.spans and not roots.spans:
-            for one in divided:
-                self._search_roots(one, found, use)
-            return
-        for one in divided:
-            self._search_divided(one, found, use, leaves)
-
-    def _plan_of(self, roots: Roots) -> tuple[Plan, RowsOfPlan]:
-        """Return a plan for roots, in which query vertices with blocks have candidates of their own."""
-        divided = frozenset(roots.spans)
-        return self._planned.get(divided) or self._planned[frozenset(range(self._reach.size))]
+        planned = {vertices: rows for vertices, (_, rows) in self._planned.items() if own <= vertices}
+        weights = gathering.weights(list(planned.values()))
+        blocks = divided(gathering, weights, self._reach, planned)
+        del weights
+        plan, rows = self._planned[blocks.divided]
+        large: list[Spans] = []
+        for box, fits in enumerate(blocks.fits.tolist()):
+            within = blocks.spans(box)
+            part = gathering.part(rows, within) if fits else TooLarge()
+            if isinstance(part, TooLarge):
+                large.append(within)
+            elif part is not None:
+                found.parts += 1
+                found.total += self._used(part, plan, rows, use)
+        for within in large:  # these have other candidates
+            if within == spans:
+                raise InternalError("expected a part of one candidate each to fit into its memory")
+            self._search_spans(within, found, use)
 
     def _used(self, part: Part, plan: Plan, rows: RowsOfPlan, use: Use) -> int:
         """Return what `use` returns for the search of a part."""
@@ -240,7 +236,7 @@ class RangeSearch:
         return total
 
 
-def _roots_between(rows: Rows, reach: Reach, first: int, last: int) -> Iterator[Roots]:
+def _roots_between(rows: Rows, reach: Reach, first: int, last: int) -> Iterator[Spans]:
     """Yield the roots for a range of entries: at most two parts of rows, and whole rows between them.
 
     A part of a row stands for the neighbours from its first one up to that of the entry behind it, so that
@@ -258,9 +254,9 @@ def _roots_between(rows: Rows, reach: Reach, first: int, last: int) -> Iterator[
             least = rows.entry(vertex, at - begin) if at > begin else 0
             most = rows.entry(vertex, until - begin) if until < end else vertices
             if least < most:
-                yield Roots(vertex, vertex + 1, {reach.second: (least, most)})
+                yield {reach.root: (vertex, vertex + 1), reach.second: (least, most)}
             at = until
         else:
             behind = vertices if last >= layout.entries else layout.vertex_of_entry(last)
-            yield Roots(vertex, behind)
+            yield {reach.root: (vertex, behind)}
             at = int(layout.first_entries_of(np.array([behind]))[0]) if behind < vertices else layout.entries

@@ -11,7 +11,7 @@ import numpy as np
 
 from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.layout import Ids, Layout
-from motiflux.cluster.shards.rows import Cut, Piece, RowArrays, Rows, Shard
+from motiflux.cluster.shards.rows import Piece, RowArrays, Rows, Shard, Wanted
 from motiflux.cluster.shards.store import open_rows, open_vertex_ids, shard_path
 
 
@@ -30,7 +30,7 @@ class ShardServer:
         """Return the node that it is on."""
         return node_here()
 
-    def take(self, ids: Ids, cut: Cut | None, most: int, skip: int) -> Piece:
+    def take(self, ids: Ids, cut: Wanted | None, most: int, skip: int) -> Piece:
         """Return entries of rows; see `RowArrays.take`."""
         return self._rows.take(ids, cut, most, skip).packed()
 
@@ -52,7 +52,7 @@ class RemoteShard:
 
     actor: Any
 
-    def ask(self, ids: Ids, cut: Cut | None, most: int, skip: int = 0) -> Callable[[], Piece]:
+    def ask(self, ids: Ids, cut: Wanted | None, most: int, skip: int = 0) -> Callable[[], Piece]:
         """Ask for entries of rows."""
         import ray
 
