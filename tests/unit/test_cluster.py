@@ -588,6 +588,11 @@ def test_explain_tells_how_a_count_is_cut(ray: InlineRay, tmp_path: Path) -> Non
     assert "tables of local counts, as one task on the largest node" in tables
     assert search.report.predicted is not None
     assert search.report.predicted.threads == 2
+    for told, least in ((search, 2), (tables, 1)):
+        tasks = told.report.predicted.tasks
+        assert tasks.at_once == least
+        assert tasks.expected >= least
+    assert "task, at most 1 at a time" in tables
     assert ran.report.actual is not None
     assert ran.report.actual.count == mf.count(graph, PATTERNS[0])
     assert ray.names

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import motiflux as mf
-from motiflux.cluster.shards import search, sharded
+from motiflux.cluster.shards import build, search, sharded
 from tests.inline_ray import InlineRay, replace_ray
 from tests.unit.cli_run import motiflux, only_json
 from tests.unit.test_sharded_search import DIRECTED, PATTERNS
@@ -144,12 +144,10 @@ def test_what_a_sharded_graph_has_not_is_refused_by_name(ray: InlineRay, tmp_pat
     paths, _, _ = write_files(tmp_path, 4, directed=False, suffix=".csv")
     with mf.Cluster() as cluster:
         made: Any = cluster.shard(paths, tmp_path / "g", memory=100_000, **COLUMNS)
-        for refused in (
-            lambda: cluster.sample(made, "(a)--(b)", 3),
-            lambda: cluster.explain(made, "(a)--(b)"),
-        ):
-            with pytest.raises(mf.ArgumentError, match="a graph that fits a node"):
-                refused()
+        with pytest.raises(mf.ArgumentError, match="a graph that fits a node"):
+            cluster.sample(made, "(a)--(b)", 3)
+        with pytest.raises(mf.ArgumentError, match="distinct"):
+            cluster.explain(made, "(a)--(b)", distinct=["a"])
         with pytest.raises(mf.PatternError, match=r"query vertex 'a'.*no attributes"):
             cluster.count(made, "(a {x: 1})--(b)")
         with pytest.raises(mf.ArgumentError, match="copies"):
@@ -163,6 +161,54 @@ def test_what_a_sharded_graph_has_not_is_refused_by_name(ray: InlineRay, tmp_pat
         made.close()
         with pytest.raises(mf.ClusterError, match="open it again"):
             cluster.count(made, "(a)--(b)")
+
+
+def test_explain_tells_what_is_read_and_the_least_memory(ray: InlineRay, tmp_path: Path) -> None:
+    paths, vertices, graph = write_files(tmp_path, 5, directed=False, suffix=".csv")
+    with mf.Cluster() as cluster:
+        made = cluster.shard(paths, tmp_path / "g", vertices=vertices, memory=9_000, shards=3, **COLUMNS)
+        named = set(ray.names)
+        told = cluster.explain(made, "(a:x)--(b)--(c)--(a)")
+        assert set(ray.names) == named  # no task ran
+        report = told.report
+        assert (report.graph.vertices, report.graph.edges) == (30, graph.num_edges)
+        assert report.predicted is not None
+        assert report.predicted.tasks is not None
+        shards = report.predicted.tasks.shards
+        assert shards is not None
+        assert (len(shards.read), shards.shards, shards.memory) == (2, 3, 9_000)
+        assert shards.parts >= (report.predicted.tasks.expected or 0) > 0
+        assert "at a time\nreads     rows of the images of" in told
+        assert report.predicted.seconds is not None
+        least = shards.least_memory
+        again = cluster.open_sharded(tmp_path / "g", memory=least)
+        assert cluster.count(again, "(a:x)--(b)--(c)--(a)") == mf.count(graph, "(a:x)--(b)--(c)--(a)")
+        again = cluster.open_sharded(tmp_path / "g", memory=least - 1)
+        with pytest.raises(mf.ClusterError, match=rf"at least {least:,} bytes"):
+            cluster.count(again, "(a:x)--(b)--(c)--(a)")
+        ran = cluster.explain(made, "(a)--(b)--(c)", analyze=True)
+        assert ran.report.actual is not None
+        assert ran.report.actual.count == mf.count(graph, "(a)--(b)--(c)")
+        none = cluster.explain(made, "(a:z)--(b)")
+        assert (none.report.impossible is None, none.report.predicted) == (False, None)
+        assert told.to_dict()["predicted"]["tasks"]["shards"]["shards"] == 3
+
+
+def test_sizes_of_a_sketch_are_scaled_to_the_graph(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "_SKETCH_ENTRIES", 4_000)
+    graph = mf.generate.rmat(scale=9, edges=8_000, seed=4, directed=False)
+    mf.write_graph(graph, tmp_path / "g.npz")
+    with mf.Cluster() as cluster:
+        made = cluster.shard(tmp_path / "g.npz", tmp_path / "g", memory="1MB")
+        told = cluster.explain(made, "(a)--(b)--(c)")
+    assert made.sketch.num_edges < graph.num_edges / 2
+    predicted = told.report.predicted
+    assert predicted is not None
+    assert predicted.count is not None
+    assert 0.6 < predicted.count / mf.count(graph, "(a)--(b)--(c)") < 1.6
+    assert "edges of the graph" in told.report.engine.reason
 
 
 def test_files_that_are_no_graph_together_are_refused_by_name(ray: InlineRay, tmp_path: Path) -> None:
@@ -211,5 +257,16 @@ def test_the_command_line_shards_and_counts(ray: InlineRay, tmp_path: Path) -> N
         motiflux("count", tmp_path / "g", *patterns, "--cluster", "local", "--memory", "100kB", "--json")
     )
     assert [one["count"] for one in found["counts"]] == mf.count(graph, patterns)
-    said = motiflux("count", tmp_path / "g", patterns[0])
-    assert (said.exit_code, "expected --cluster beside it" in said.stderr) == (2, True)
+    told = only_json(
+        motiflux(
+            *("explain", tmp_path / "g", patterns[0], "--cluster", "local", "--memory", "90kB"),
+            *("--analyze", "--json"),
+        )
+    )
+    assert told["predicted"]["tasks"]["shards"]["memory"] == 90_000
+    assert told["actual"]["count"] == mf.count(graph, patterns[0])
+    for command in ("count", "explain"):
+        said = motiflux(command, tmp_path / "g", patterns[0])
+        assert (said.exit_code, "expected --cluster beside it" in said.stderr) == (2, True)
+        said = motiflux(command, tmp_path / "g", patterns[0], "--cluster", "local", "--directed")
+        assert (said.exit_code, "--directed: expected none" in said.stderr) == (2, True)

@@ -58,6 +58,16 @@ def is_sharded(graph: Path) -> bool:
     return graph.is_dir() and (graph / "layout.json").exists()
 
 
+def checked_address(graph: Path, cluster: str | None, directed: bool | None) -> str:
+    """Return the address for a sharded graph; refuse options that are for reading other graphs."""
+    if cluster is None:
+        raise UsageError(f"{graph}: found a sharded graph: expected --cluster beside it")
+    if directed is not None:
+        option = "--directed" if directed else "--undirected"
+        raise UsageError(f"{option}: expected none for a sharded graph, whose direction is known")
+    return cluster
+
+
 @contextmanager
 def opened(
     address: str | None, task_log: Path | None, graph: Path, data: "mf.Graph", *, as_read: bool

@@ -39,6 +39,7 @@ from motiflux.cluster.sampler import ClusterSampler, TreeDraws
 from motiflux.cluster.shards.census import census_sharded
 from motiflux.cluster.shards.counting import count_sharded, patterns_of
 from motiflux.cluster.shards.estimating import estimate_sharded
+from motiflux.cluster.shards.explaining import explain_sharded
 from motiflux.cluster.shards.matching import match_sharded, write_sharded
 from motiflux.cluster.shards.sharded import ShardedGraph, make_shards, open_shards
 from motiflux.cluster.shards.vertices import ShardedImageCounter, vertices_of
@@ -332,6 +333,17 @@ class Cluster:
         kind: str | None = None,
     ) -> Count | list[Count]:
         """Count in a sharded graph, with GPUs of this kind or none."""
+        patterns, several, chosen = self._sharded_count(pattern, options)
+        with self._here(pattern), progress_callback(options.get("progress", False), "counting") as callback:
+            request = make_request(**chosen, progress=callback)
+            deadline = Deadline.after(request.timeout)
+            counts = count_sharded(self._workers, graph, patterns, request, deadline, kind)
+        return counts if several else counts[0]
+
+    def _sharded_count(
+        self, pattern: QueryLike | Sequence[QueryLike], options: CountOptions
+    ) -> tuple[list[Pattern], bool, dict[str, Any]]:
+        """Return the patterns of a count in a sharded graph, if there are several, and its options."""
         check_known(options, CountOptions.__optional_keys__)
         for name in ("distinct", "having"):
             if options.get(name) is not None:
@@ -339,14 +351,9 @@ class Cluster:
         if asks_for_rows(pattern):
             raise ArgumentError("pattern", "no DISTINCT for a sharded graph", pattern)
         queries, several = as_queries(pattern)
-        patterns = patterns_of(pattern, queries)
         chosen = _chosen(options)
         chosen |= {name: options[name] for name in ("copies", "gpu_memory") if name in options}
-        with self._here(pattern), progress_callback(options.get("progress", False), "counting") as callback:
-            request = make_request(**chosen, progress=callback)
-            deadline = Deadline.after(request.timeout)
-            counts = count_sharded(self._workers, graph, patterns, request, deadline, kind)
-        return counts if several else counts[0]
+        return patterns_of(pattern, queries), several, chosen
 
     @overload
     def match(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
@@ -535,10 +542,24 @@ class Cluster:
             return count_per_vertex(self._graph(graph), pattern, **options)
 
     def explain(
-        self, graph: GraphLike, pattern: QueryLike, *, analyze: bool = False, **options: Unpack[CountOptions]
+        self,
+        graph: GraphLike | ShardedGraph,
+        pattern: QueryLike,
+        *,
+        analyze: bool = False,
+        **options: Unpack[CountOptions],
     ) -> Explanation:
-        """Explain a count; see `motiflux.explain`: also how it will be cut, and its expected time."""
+        """Explain a count; see `motiflux.explain`: also about how many tasks it has, and its time.
+
+        For a sharded graph it tells whose rows are read, in about how many parts, and the least memory.
+        """
         self._check(options)
+        if isinstance(graph, ShardedGraph):
+            (one,), _, chosen = self._sharded_count(pattern, options)
+            report = progress_callback(options.get("progress", False) if analyze else False, "counting")
+            with self._here(pattern), report as callback:
+                request = make_request(**chosen, progress=callback)
+                return explain_sharded(self._workers, graph, one, request, analyze=analyze)
         with self._here(pattern):
             return explain(self._graph(graph), pattern, analyze=analyze, **options)
 

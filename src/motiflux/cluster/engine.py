@@ -10,6 +10,7 @@ from motiflux import log
 from motiflux.cluster.row_tasks import WholeRows
 from motiflux.cluster.rows import ClusterRows
 from motiflux.cluster.shares import Order, Shares
+from motiflux.cluster.simulation import expected_tasks
 from motiflux.cluster.tasks import (
     TOO_MANY_CHOICES,
     Bounds,
@@ -24,7 +25,7 @@ from motiflux.cpu import native
 from motiflux.cpu.engine import CAPABILITIES, CpuEngine
 from motiflux.cpu.subtracting import count_terms
 from motiflux.graph import Graph
-from motiflux.plan.estimate.prediction import Prediction
+from motiflux.plan.estimate.prediction import Prediction, TasksReport
 from motiflux.plan.physical import Family, PhysicalPlan
 from motiflux.request.costs import HostWork, host_work
 from motiflux.request.deadline import Deadline
@@ -197,11 +198,22 @@ class ClusterEngine(CpuEngine):
         workers = self._workers
         cut = self.cut(physical, request)
         threads = workers.node_cpus if cut.whole else workers.slots * workers.threads
-        return replace(found, seconds=None if physical.terms else cut.seconds, threads=threads)
+        seconds = None if physical.terms else cut.seconds
+        tasks = None
+        if not physical.terms:
+            tasks = TasksReport(1 if cut.whole else workers.slots, _tasks(cut, workers))
+        return replace(found, seconds=seconds, threads=threads, tasks=tasks)
 
     def executor(self, physical: PhysicalPlan) -> Engine:
         """Return the engine."""
         return self
+
+
+def _tasks(cut: Cut, workers: Workers) -> int | None:
+    """Return the expected number of tasks; None if no time is predicted."""
+    if cut.whole:
+        return 1
+    return None if cut.seconds is None else expected_tasks(cut.seconds * workers.slots, workers.slots)
 
 
 class CountSearch:

@@ -7,6 +7,7 @@ handles a result and starts a task. Root arcs have given times, and may be divid
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,8 +71,15 @@ def skewed(arcs: int, seconds: float, exponent: float = 0.8) -> NDArray[np.float
     return times
 
 
-def simulate(times: NDArray[np.float64], workers: int, costs: Costs | None = None) -> Simulated:
+def simulate(
+    times: NDArray[np.float64], workers: int, costs: Costs | None = None, shares: Shares | None = None
+) -> Simulated:
     """Return how long `workers` take for root arcs of these times.
+
+    Parameters
+    ----------
+    shares
+        The shares of so many root arcs; default: those of a count.
 
     Examples
     --------
@@ -81,7 +89,7 @@ def simulate(times: NDArray[np.float64], workers: int, costs: Costs | None = Non
     """
     costs = Costs() if costs is None else costs
     search = _Search(times)
-    shares = Shares(len(times), workers)
+    shares = Shares(len(times), workers) if shares is None else shares
     events: list[tuple[float, int, Share, Share, float]] = []
     now = busy = longest = total = 0.0
     free, running, number = workers, 0, 0
@@ -154,6 +162,27 @@ class _Search:
         seconds, inside = self._run((1, 0, CANDIDATES, 0, stopped, stopped + 1, [0]), budget - spent)
         left: Share = [roots(stopped + 1, end)] if stopped + 1 < end else []
         return spent + seconds, [*left, *inside]
+
+
+_ARCS = 20_000
+_MOST_SIMULATED = 2_000
+"""The most tasks, without those at the begin and at the end, whose number is simulated."""
+
+
+def expected_tasks(seconds: float, workers: int, make: Callable[[int], Shares] | None = None) -> int:
+    """Return the number of tasks of a search that takes some seconds on one worker.
+
+    Parameters
+    ----------
+    make
+        Returns the shares of a number of root arcs; default: those of a count.
+    """
+    shares = Shares(_ARCS, workers) if make is None else make(_ARCS)
+    assert shares.most is not None
+    number = seconds / min(shares.most, max(shares.least, seconds / (16 * workers)))
+    if max(number, workers) > _MOST_SIMULATED:
+        return round(number)
+    return simulate(skewed(_ARCS, max(seconds, 1e-6)), workers, shares=shares).tasks
 
 
 def expected(seconds: float, workers: int, costs: Costs | None = None) -> float:

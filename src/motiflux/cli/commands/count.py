@@ -47,10 +47,9 @@ def run(
         return images.run_image_counts(graph, patterns, wanted, search, progress, as_json=as_json)
     keywords = {**search.keywords(), "copies": copies}
     if clusters.is_sharded(graph):
-        if cluster is None:
-            raise UsageError(f"{graph}: found a sharded graph: expected --cluster beside it")
+        address = clusters.checked_address(graph, cluster, search.directed)
         return _count_sharded(
-            graph, patterns, keywords, search, cluster, task_log, memory, progress, as_json=as_json
+            graph, patterns, keywords, search, address, task_log, memory, progress, as_json=as_json
         )
     inputs = opt.read_inputs(
         graph,

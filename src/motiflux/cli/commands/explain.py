@@ -1,8 +1,9 @@
 """``motiflux explain``: the plan of a search."""
 
 # Annotations stay evaluated in this package (no `from __future__ import annotations`): typer reads them.
+import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +12,9 @@ from motiflux.cli import options as opt
 from motiflux.cli.exits import ExitCode, UsageError
 from motiflux.cli.output import print_json
 from motiflux.cli.search import Search
+
+if TYPE_CHECKING:
+    import motiflux as mf
 
 HELP = "Show the search plan for PATTERN in GRAPH, with reasons and predictions."
 
@@ -42,6 +46,7 @@ def run(
         ),
     ] = None,
     cluster: clusters.ClusterOption = None,
+    memory: clusters.MemoryOption = clusters.DEFAULT_MEMORY,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
     """Plan, count on request, and print the plan."""
@@ -52,17 +57,22 @@ def run(
     for written in (html, svg):
         opt.refuse_to_overwrite(written, graph, pattern)
     _check_names(html, svg)
-    inputs = search.read(graph, pattern, progress)
-    keywords = {**search.keywords(), "copies": copies, **inputs.rows}
-    as_read = search.directed is None
-    with (
-        clusters.opened(cluster, None, graph, inputs.graph, as_read=as_read) as where,
-        opt.search_progress(progress, "counting") as shown,
-    ):
-        explain: Any = mf.explain if where is None else where.explain
-        explanation = explain(inputs.graph, inputs.pattern, analyze=analyze, progress=shown, **keywords)
+    if clusters.is_sharded(graph):
+        address = clusters.checked_address(graph, cluster, search.directed)
+        began = time.perf_counter()
+        (query,) = opt.read_patterns([pattern])
+        with mf.Cluster(clusters.address_of(address)) as opened:
+            data = opened.open_sharded(graph, memory=memory)
+            load_seconds = time.perf_counter() - began
+            with opt.search_progress(progress, "counting") as shown:
+                keywords = {**search.keywords(), "copies": copies, **search.rows}
+                explanation = opened.explain(data, query, analyze=analyze, progress=shown, **keywords)
+    else:
+        explanation, load_seconds = _of_whole(
+            graph, pattern, search, cluster, progress, analyze=analyze, copies=copies
+        )
     if as_json:
-        print_json({**explanation.to_dict(), "plan": str(explanation), "load_seconds": inputs.load_seconds})
+        print_json({**explanation.to_dict(), "plan": str(explanation), "load_seconds": load_seconds})
     elif as_mermaid:
         print(explanation.to_mermaid())
     elif html is not None:
@@ -75,6 +85,33 @@ def run(
     ran = [actual for part in parts if (actual := part.report.actual) is not None]
     done = all(actual.complete or search.reached(actual.count) for actual in ran)
     return ExitCode.DONE if done else ExitCode.INCOMPLETE
+
+
+def _of_whole(
+    graph: Path,
+    pattern: str,
+    search: Search,
+    cluster: str | None,
+    progress: bool | None,
+    *,
+    analyze: bool,
+    copies: bool,
+) -> tuple["mf.Explanation", float]:
+    """Return the explanation of a count in a graph that one machine reads, and the seconds of reading."""
+    import motiflux as mf
+
+    inputs = search.read(graph, pattern, progress)
+    keywords = {**search.keywords(), "copies": copies, **inputs.rows}
+    as_read = search.directed is None
+    with (
+        clusters.opened(cluster, None, graph, inputs.graph, as_read=as_read) as where,
+        opt.search_progress(progress, "counting") as shown,
+    ):
+        explain: Any = mf.explain if where is None else where.explain
+        told: mf.Explanation = explain(
+            inputs.graph, inputs.pattern, analyze=analyze, progress=shown, **keywords
+        )
+    return told, inputs.load_seconds
 
 
 def _check_names(html: Path | None, svg: Path | None) -> None:

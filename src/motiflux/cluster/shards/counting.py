@@ -30,6 +30,11 @@ LEAST_SECONDS = 0.25
 """Shortest time that tasks are made for: each reads rows anew that others read, too."""
 
 
+def shares_of(units: int, slots: int) -> Shares:
+    """Return the shares of a count of so many entries."""
+    return Shares(units, slots, least=LEAST_SECONDS, parts=FEW_PARTS, short_ends=False)
+
+
 def job_of(workers: Workers, graph: ShardedGraph, content: Any) -> ShardJob:
     """Return the job of a search, whose content is put into the object store."""
     return ShardJob(workers.token(), graph.served(), [workers.connection.ray.put(content)])
@@ -58,7 +63,7 @@ class ShardedSearch:
         share = units // (FEW_PARTS * slots)
         self._job = job_of(workers, graph, replace(planned, share=share))
         self.name = name
-        self.shares = Shares(units, slots, least=LEAST_SECONDS, parts=FEW_PARTS, short_ends=False)
+        self.shares = shares_of(units, slots)
         self.total = 0
 
     @property

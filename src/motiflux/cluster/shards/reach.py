@@ -129,7 +129,7 @@ def rows_of_plan(bound: BoundPattern, plan: Plan, reach: Reach, layout: Layout) 
     order, keys = plan.order, _Keys(layout)
     either = Direction.OUT if layout.directed else Direction.EITHER
     for level in range(bound.size):
-        for earlier, key in _sources(plan, level):
+        for earlier, key in sources_of_level(plan, level):
             group = (key.direction, key.edge_labels, bound.labels[order[earlier]], key.target_labels)
             keys.add(group, order[earlier], order[level], reach)
     sources = [
@@ -180,11 +180,11 @@ class _Keys:
         return place
 
 
-def _sources(plan: Plan, level: int) -> Iterator[tuple[int, AdjacencyKey]]:
+def sources_of_level(plan: Plan, level: int) -> Iterator[tuple[int, AdjacencyKey]]:
     """Yield the earlier levels, and the arcs from them, that give a level its candidates."""
     step, args = plan.shape.steps[level], plan.args.steps[level]
     if step.reuse is not None:
-        yield from _sources(plan, step.reuse)
+        yield from sources_of_level(plan, step.reuse)
     for source, key in zip(step.sources, args.adjacencies, strict=True):
         yield source.level, key
 
@@ -193,7 +193,7 @@ def _arcs(plan: Plan, level: int) -> Sequence[tuple[int, object]]:
     """Return the earlier levels whose rows are compared with the candidates of a level."""
     step = plan.shape.steps[level]
     absent = [(earlier, None) for earlier in (*step.not_out, *step.not_in)]
-    return [*_sources(plan, level), *absent, *plan.args.steps[level].apart]
+    return [*sources_of_level(plan, level), *absent, *plan.args.steps[level].apart]
 
 
 def _least_id(plan: Plan, level: int, layout: Layout) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from motiflux import _native
 from motiflux.cluster.shards.division import divided
+from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.part import Gathering, Part, Spans, TooLarge, least_memory
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan, reach_of, rows_of_plan
 from motiflux.cluster.shards.rows import Rows
@@ -54,6 +55,23 @@ class Ranged:
     share: int = 0
 
 
+def least_bytes(layout: Layout, reach: Reach, *, of_graph: int = 0) -> int:
+    """Return the least memory of a worker, in bytes, with which a search begins.
+
+    Parameters
+    ----------
+    of_graph
+        Bytes for each vertex of the graph that are used beside the search.
+    """
+    least = least_memory(layout, reach) + of_graph * layout.num_vertices
+    return least * SHARE_OF_ROWS // (SHARE_OF_ROWS - 1) + _LEAST
+
+
+def part_memory(layout: Layout, reach: Reach, memory: int) -> int:
+    """Return the bytes of a part, of the memory of a worker that a search has to itself."""
+    return max(1, memory - memory // SHARE_OF_ROWS - least_memory(layout, reach))
+
+
 Use = Callable[[Part, _native.NativePlan, Item], int]
 """Searches a part from all its roots; returns the number found."""
 
@@ -96,8 +114,7 @@ class RangeSearch:
         beside = of_graph * rows.layout.num_vertices
         self._memory = memory - memory // SHARE_OF_ROWS - beside
         self._reach = reach_of(ranged.bound, ranged.plan, rows.layout)
-        least = least_memory(rows.layout, self._reach) + beside
-        least = least * SHARE_OF_ROWS // (SHARE_OF_ROWS - 1) + _LEAST
+        least = least_bytes(rows.layout, self._reach, of_graph=of_graph)
         if memory < least:
             raise ClusterError(
                 f"memory: expected at least {least:,} bytes for this graph and pattern, found {memory:,}"

@@ -32,6 +32,53 @@ class MemoryReport:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardsReport:
+    """What the tasks of a cluster read of a sharded graph.
+
+    Parameters
+    ----------
+    shards
+        Number of shards.
+    read
+        The query vertices whose rows are read.
+    parts
+        Expected number of parts, each of which is gathered and searched at a time.
+    entries
+        Expected number of entries of rows that all parts read.
+    memory
+        Bytes that each worker may use.
+    least_memory
+        The least bytes with which the search begins.
+    """
+
+    shards: int
+    read: tuple[str, ...]
+    parts: int
+    entries: int
+    memory: int
+    least_memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class TasksReport:
+    """How a cluster cuts a count.
+
+    Parameters
+    ----------
+    at_once
+        Number of tasks that run at a time.
+    expected
+        Expected number of tasks; None if no time is predicted.
+    shards
+        What they read of a sharded graph; None for a graph that fits a node.
+    """
+
+    at_once: int
+    expected: int | None
+    shards: ShardsReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """The expected result, time and memory of a run.
 
@@ -47,6 +94,8 @@ class Prediction:
         Bytes that the run holds.
     note
         The reason if there are no seconds, else None.
+    tasks
+        How a cluster cuts the count; None for one machine.
     """
 
     count: float | None
@@ -54,3 +103,4 @@ class Prediction:
     threads: int
     memory: MemoryReport
     note: str | None = None
+    tasks: TasksReport | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from motiflux.plan.estimate.prediction import Prediction
+from motiflux.plan.estimate.prediction import Prediction, TasksReport
 from motiflux.plan.report.data import (
     Actual,
     PlanReport,
@@ -186,6 +186,10 @@ def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, st
         else f"about {seconds_text(predicted.seconds)} on {where}"
     )
     lines.append(("time", time + (f": {predicted.note}" if predicted.note else "")))
+    if predicted.tasks is not None:
+        lines += _tasks(predicted.tasks)
+        if predicted.tasks.shards is not None:
+            return lines
     memory = predicted.memory
     rows = "partitions" if report.phases else "narrowed rows" if report.space is None else "candidate space"
     if report.space is not None and memory.tables is not None:
@@ -201,6 +205,19 @@ def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, st
         to = "all devices" if _has_several_devices(report) else "it"
         parts.append(f"about {bytes_text(memory.copied)} to copy to {to}")
     return [*lines, ("memory", ", ".join(parts))]
+
+
+def _tasks(tasks: TasksReport) -> list[tuple[str, str]]:
+    number = "not predicted" if tasks.expected is None else f"about {quantity(tasks.expected, 'task')}"
+    lines = [("tasks", f"{number}, at most {grouped(tasks.at_once)} at a time")]
+    if (shards := tasks.shards) is not None:
+        rows = f"rows of the images of {', '.join(shards.read)} from {quantity(shards.shards, 'shard')}"
+        entries = grouped(shards.entries) if shards.entries < _LARGE else f"{shards.entries:.2g}"
+        size = f"about {quantity(shards.parts, 'part')} that read about {entries} entries"
+        lines.append(("reads", f"{rows}; {size}"))
+        memory = f"{bytes_text(shards.memory)} of each worker, at least {bytes_text(shards.least_memory)}"
+        lines.append(("memory", memory))
+    return lines
 
 
 def _number(number: float, noun: str) -> str:

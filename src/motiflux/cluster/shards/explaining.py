@@ -1,0 +1,192 @@
+"""Explanations of counts of sharded graphs: the plan, the expected parts and tasks, and the memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from motiflux.api.explaining import Explanation
+from motiflux.cluster.shards.counting import count_sharded, shares_of
+from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.reach import Reach, reach_of, sources_of_level
+from motiflux.cluster.shards.search import Ranged, least_bytes, part_memory
+from motiflux.cluster.simulation import expected_tasks
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern
+from motiflux.plan import Plan
+from motiflux.plan.bind import BoundPattern
+from motiflux.plan.estimate.predict import arcs_of, expected_count, expected_seconds
+from motiflux.plan.estimate.prediction import MemoryReport, Prediction, ShardsReport, TasksReport
+from motiflux.plan.estimate.sampled import MANY_MEMBERS, sample
+from motiflux.plan.passes.symmetry import check_symmetry
+from motiflux.plan.report.data import Actual, EngineReport, GraphReport, PlanReport
+from motiflux.plan.report.describe import describe
+from motiflux.request.deadline import Deadline
+from motiflux.request.request import Request
+from motiflux.units import quantity
+
+if TYPE_CHECKING:
+    from motiflux.cluster.shards.sharded import ShardedGraph
+    from motiflux.cluster.workers import Workers
+
+_SECONDS_OF_ENTRY, _SECONDS_OF_PART = 14e-9, 5e-3
+"""Time of a worker for an entry that it reads, and for a part, in seconds (``benchmarks/NOTES.md``)."""
+_PARTS = 5.0
+"""Parts of a search whose rows take as much as the memory."""
+_PASSES = 3.0
+"""How often a part reads its rows at most; a part of blocks reads fewer rows, of twice the memory's size."""
+_MOST = 10**18
+"""Numbers above are not told: they are no more than a guess."""
+
+
+def explain_sharded(
+    workers: Workers, graph: ShardedGraph, pattern: Pattern, request: Request, *, analyze: bool
+) -> Explanation:
+    """Return the explanation of a count, which `analyze` also runs.
+
+    Raises
+    ------
+    PatternError, ArgumentError
+        The pattern or an option takes more than a sharded graph has.
+    """
+    check_symmetry(request.semantics, request.symmetry)
+    graph.served()  # refuses a closed one
+    planned = ranged(graph.sketch, pattern, replace(request, timeout=None), Deadline.after(None))
+    assert planned is not None  # only if time was up
+    report = _report(workers, graph, pattern, planned, request)
+    if not analyze:
+        return Explanation(report)
+    (count,) = count_sharded(workers, graph, [pattern], request, Deadline.after(request.timeout))
+    note = None if planned.plan.impossible else "tasks of a cluster do not tell the sizes of steps"
+    actual = Actual(int(count), count.complete, count.seconds, count.plan_seconds, note)
+    return Explanation(replace(report, actual=actual))
+
+
+def _report(
+    workers: Workers, graph: ShardedGraph, pattern: Pattern, planned: Ranged, request: Request
+) -> PlanReport:
+    layout, sketch = graph.layout, graph.sketch
+    plan = planned.plan
+    if plan.impossible is None and not plan.scanned:  # planning samples no plans of labels
+        sizes = sample(sketch, plan, MANY_MEMBERS, request.threads)
+        plan = replace(plan, estimates=sizes.sizes, scanned=sizes.read)
+    share = sketch.num_edges / max(1, layout.num_edges)
+    plan = _scaled(plan, planned.bound, share, sketch.num_vertices / max(1, layout.num_vertices))
+    reason = f"the graph is sharded; ranges of entries, in shares for {workers.slots} tasks at a time"
+    if share < 1:
+        reason += f"; planned on {quantity(sketch.num_edges, 'edge')} of the graph"
+    report = describe(
+        plan,
+        sketch,
+        pattern,
+        EngineReport("cluster", f"{workers.device}, {graph.num_shards} shards", reason),
+        searches_space=False,
+        tuning=request.tuning,
+        threads=request.threads,
+    )
+    report = replace(report, graph=GraphReport(layout.num_vertices, layout.num_edges, layout.directed))
+    if plan.impossible is not None:
+        return report
+    return replace(report, predicted=_prediction(workers, graph, pattern, planned.bound, plan, request))
+
+
+def _prediction(
+    workers: Workers,
+    graph: ShardedGraph,
+    pattern: Pattern,
+    bound: BoundPattern,
+    plan: Plan,
+    request: Request,
+) -> Prediction:
+    layout, slots = graph.layout, workers.slots
+    reach = reach_of(bound, plan, layout)
+    reading = _Reading.of(graph, plan, reach)
+    threads = slots * workers.threads
+    search = expected_seconds(plan, 1, request.limit)
+    tasks = None
+    if search is not None:
+        of_worker = search / workers.threads + reading.seconds
+        tasks = expected_tasks(of_worker, slots, lambda units: shares_of(units, slots))
+        reading = replace(reading, parts=max(reading.parts, tasks))  # a task has a part at least
+    shards = ShardsReport(
+        graph.num_shards,
+        tuple(pattern.vertices[vertex].name for vertex in reach.cover),
+        round(reading.parts),
+        round(min(_MOST, reading.entries)),
+        graph.memory,
+        least_bytes(layout, reach),
+    )
+    return Prediction(
+        expected_count(plan, request.limit),
+        None if search is None else search / threads + reading.seconds / slots,
+        threads,
+        MemoryReport(0, graph.memory),
+        "nothing was sampled" if search is None else None,
+        TasksReport(slots, tasks, shards),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The reading of rows, by a model that fits a few searches within a factor of about three.
+
+    Parameters
+    ----------
+    of_part
+        Entries that a part reads.
+    """
+
+    parts: float
+    of_part: float
+
+    @classmethod
+    def of(cls, graph: ShardedGraph, plan: Plan, reach: Reach) -> _Reading:
+        """Return the reading of a whole count."""
+        entries, nbytes = graph.layout.entries, graph.layout.nbytes
+        kept = min(1.0, _kept(graph.sketch, plan, reach) / max(1, 2 * graph.sketch.num_edges))
+        room = part_memory(graph.layout, reach, graph.memory) / nbytes
+        parts = 1.0 if kept <= room else min(_MOST, _PARTS * (kept / room) ** len(reach.cover))
+        return cls(parts, entries * min(_PASSES, 2 * graph.memory / nbytes / max(kept, 1e-9)))
+
+    @property
+    def entries(self) -> float:
+        """Entries that all parts read."""
+        return self.parts * self.of_part
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of one worker."""
+        return _SECONDS_OF_ENTRY * self.entries + _SECONDS_OF_PART * self.parts
+
+
+def _kept(sketch: Graph, plan: Plan, reach: Reach) -> float:
+    """Return about the number of entries of a graph that the rows of a plan have."""
+    found = {
+        (key, reach.side(plan.order[earlier], plan.order[level]))
+        for level in range(1, len(plan.order))
+        for earlier, key in sources_of_level(plan, level)
+    }
+    return sum(arcs_of(sketch, key) / (2 if side else 1) for key, side in found)
+
+
+def _scaled(plan: Plan, bound: BoundPattern, edges: float, vertices: float) -> Plan:
+    """Return a plan with the sizes that are expected in the graph, of which the sketch has some edges.
+
+    Parameters
+    ----------
+    edges, vertices
+        The share of the graph's edges, and of its vertices, that the sketch has.
+    """
+    if plan.impossible is not None or not 0 < edges < 1:
+        return plan
+    sizes, read, among = [], [], 0
+    for level in range(len(plan.order)):
+        placed = plan.order[: level + 1]
+        before, among = among, sum(edge.source in placed and edge.target in placed for edge in bound.edges)
+        sizes.append(plan.estimates[level] / (edges**among if level or vertices <= 0 else vertices))
+        if plan.scanned:
+            read.append(plan.scanned[level] / edges ** (before + 1 if level else 0))
+    if not all(map(isfinite, (*sizes, *read))):
+        return plan
+    return replace(plan, estimates=tuple(sizes), scanned=tuple(read))
