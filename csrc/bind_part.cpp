@@ -24,6 +24,7 @@ namespace {
 namespace nb = nanobind;
 
 using PyIds = InputArray<std::int64_t>;
+using PyBits = InputArray<std::uint8_t>;
 using PyAllowed = std::vector<std::uint8_t>;
 using PyValues = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using PyKinds = std::optional<PyValues>;
@@ -125,6 +126,10 @@ class PyPart {
   std::uint32_t take_marked(std::uint32_t fresh, std::uint32_t known) {
     return unlocked([&] { return part_->take_marked(fresh, known); });
   }
+  bool keep_only(std::uint32_t query_vertex, const PyBits& given) {
+    const auto bits = as_span(given);
+    return unlocked([&] { return part_->keep_only(query_vertex, bits); });
+  }
   nb::object candidates(std::uint32_t mask, std::int64_t first, std::size_t most) const {
     return to_numpy(unlocked([&] { return part_->candidates(mask, first, most); }));
   }
@@ -205,6 +210,7 @@ void bind_part(nb::module_& module) {
       .def("add", &PyPart::add, nb::arg("query_vertex"), nb::arg("ids"))
       .def("lead", &PyPart::lead, nb::arg("source"), nb::arg("piece"), nb::arg("leads"))
       .def("take_marked", &PyPart::take_marked, nb::arg("fresh"), nb::arg("known"))
+      .def("keep_only", &PyPart::keep_only, nb::arg("query_vertex"), nb::arg("bits"))
       .def("candidates", &PyPart::candidates, nb::arg("mask"), nb::arg("first"), nb::arg("most"))
       .def("span", &PyPart::span, nb::arg("query_vertex"))
       .def("begin_rows", &PyPart::begin_rows, nb::arg("keys"), nb::arg("spans"), nb::arg("bytes"),

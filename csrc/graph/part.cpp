@@ -85,6 +85,18 @@ class PartOf final : public Part {
     return every;
   }
 
+  bool keep_only(std::uint32_t query_vertex, std::span<const std::uint8_t> bits) override {
+    if (bits.size() != (of_.size() + 7) / 8) throw std::invalid_argument("a bit for each vertex expected");
+    const Mask own = bit(query_vertex), others = static_cast<Mask>(~own);
+    Mask every = 0;
+    for (std::size_t v = 0; v < of_.size(); ++v) {
+      const bool kept = ((bits[v / 8] >> (v % 8)) & 1) != 0;
+      of_[v] &= kept ? static_cast<Mask>(~Mask{0}) : others;
+      every |= of_[v];
+    }
+    return (every & own) != 0;
+  }
+
   std::vector<std::int64_t> candidates(std::uint32_t mask, std::int64_t first,
                                        std::size_t most) const override {
     std::vector<std::int64_t> found;

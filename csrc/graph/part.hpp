@@ -93,6 +93,10 @@ class Part {
   // candidates of those in `known`. Returns the query vertices that have candidates.
   virtual std::uint32_t take_marked(std::uint32_t fresh, std::uint32_t known) = 0;
 
+  // Leaves only those candidates of a query vertex whose bit is set: bit v % 8 of byte v / 8. Returns whether
+  // there are any. Throws std::invalid_argument for another number of bytes than vertices need.
+  virtual bool keep_only(std::uint32_t query_vertex, std::span<const std::uint8_t> bits) = 0;
+
   // At most `most` of the vertices from `first` on that are candidates of a query vertex in the mask.
   virtual std::vector<std::int64_t> candidates(std::uint32_t mask, std::int64_t first,
                                                std::size_t most) const = 0;

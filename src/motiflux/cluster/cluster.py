@@ -224,6 +224,8 @@ class Cluster:
             As for `motiflux.read_graph`, for each file.
         vertices
             Tables of vertices: with `vertex_label`, the label of each vertex; and vertices without an edge.
+            All other columns are attributes, for conditions of patterns; then each vertex is in one table at
+            most. A column that a table does not have is missing there.
         vertex_id, vertex_label
             Their columns.
         memory

@@ -13,7 +13,7 @@ Between stages there are files in the folder, each of which appears whole, so th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.cluster.shards.attributes import Types, joined, placed, read_columns, sections_of, types_of
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.rows import Piece, RowArrays
 from motiflux.cluster.shards.store import shard_path, write_rows
 from motiflux.errors import FormatError, GraphError
+from motiflux.graph import AttributeTable, Column
+from motiflux.graph.attributes.table import make_attributes
 from motiflux.io.binary.sections import SectionFile, write_sections
 from motiflux.types import MAX_VERTICES, Label
 
@@ -45,6 +48,8 @@ class Scattered:
         The labels that occur in it: none if it has no vertices, or no edges.
     copies
         Number of edges with multiplicity.
+    attributes
+        The types of the columns of vertices that it has.
     """
 
     path: str
@@ -53,6 +58,7 @@ class Scattered:
     edge_labels: tuple[Label, ...]
     self_loops: int
     copies: int
+    attributes: Types = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +158,15 @@ def _scatter_vertices(
     empty = {name: np.empty(0, kind) for name, kind in _HALVES.items()}
     _write(number, folder, partitions, empty, found.ids.astype(np.int64), codes)
     named = () if found.labels is None or not len(found.ids) else table.values
-    return Scattered(path, False, named, (), 0, 0)
+    attributes = make_attributes("vertex", found.attributes, len(found.ids))
+    if attributes:
+        rows = {"row": np.arange(len(found.ids))}
+        parts = _split(partition_of(found.ids, partitions), partitions, rows)
+        for partition, part in enumerate(parts):
+            facts, arrays = sections_of(attributes.take(part["row"]))
+            arrays["ids"] = found.ids[part["row"]].astype(np.int64)
+            write_sections(_file(folder, "columns", number, partition), facts, arrays)
+    return Scattered(path, False, named, (), 0, 0, types_of(attributes))
 
 
 def _check_ids(path: str, ids: NDArray[Any]) -> None:
@@ -302,8 +316,14 @@ def rename(partition: int, folder: str, partitions: int, numbered: Numbered, fir
         write_sections(_file(folder, "renamed", partition, other), {}, columns)
 
 
-def meet(partition: int, folder: str, partitions: int, layout: Layout) -> None:
-    """Replace the other ends, whose partition this is, and send entries to the shards of their rows."""
+def meet(partition: int, folder: str, partitions: int, layout: Layout, files: Sequence[int]) -> None:
+    """Replace the other ends, whose partition this is, and send entries to the shards of their rows.
+
+    Parameters
+    ----------
+    files
+        The numbers of files that have attributes, which go to the shards of their vertices.
+    """
     names = {"ids": "<i8", "new": "<u4", "labels": "<u4"}
     vertices = _read(Path(folder, BETWEEN, f"vertices-{partition:05}"), names)
     halves = _read_all(
@@ -322,6 +342,58 @@ def meet(partition: int, folder: str, partitions: int, layout: Layout) -> None:
     named = _split(layout.shards_of(vertices["new"].astype(np.int64)), shards, vertices)
     for shard in range(shards):
         write_sections(_file(folder, "entries", partition, shard), {}, {**parts[shard], **named[shard]})
+    if files:
+        _send_columns(partition, folder, layout, files, vertices)
+
+
+def _send_columns(
+    partition: int,
+    folder: str,
+    layout: Layout,
+    files: Sequence[int],
+    vertices: Mapping[str, NDArray[Any]],
+) -> None:
+    """Send the attributes of the vertices of a partition to their shards.
+
+    Raises
+    ------
+    GraphError
+        A vertex has those of two rows.
+    """
+    every, tables = [], []
+    for number in files:
+        file = SectionFile(_file(folder, "columns", number, partition))
+        file.verify()
+        every.append(file.array("ids", "<i8", 1))
+        tables.append((len(every[-1]), read_columns(file, len(every[-1]))))
+    ids = np.concatenate(every)
+    ordered = np.sort(ids)
+    if len(twice := ordered[1:][ordered[1:] == ordered[:-1]]):
+        raise GraphError(
+            f"vertices: expected one row of attributes of each vertex, found two of {int(twice[0])}"
+        )
+    columns = AttributeTable("vertex", joined(tables, layout.attributes))
+    new = vertices["new"][np.searchsorted(vertices["ids"], ids)].astype(np.int64)
+    shards = len(layout.starts) - 1
+    parts = _split(layout.shards_of(new), shards, {"new": new, "row": np.arange(len(new))})
+    for shard, part in enumerate(parts):
+        facts, arrays = sections_of(columns.take(part["row"]))
+        arrays["new"] = part["new"]
+        write_sections(_file(folder, "attributes", partition, shard), facts, arrays)
+
+
+def _columns_of(shard: int, folder: str, partitions: int, layout: Layout) -> dict[str, Column]:
+    """Return the attributes of the vertices of a shard, in their order."""
+    if not layout.attributes:
+        return {}
+    places, tables = [], []
+    for partition in range(partitions):
+        file = SectionFile(_file(folder, "attributes", partition, shard))
+        file.verify()
+        places.append(file.array("new", "<i8", 1) - layout.starts[shard])
+        tables.append((len(places[-1]), read_columns(file, len(places[-1]))))
+    size = int(layout.starts[shard + 1] - layout.starts[shard])
+    return placed(joined(tables, layout.attributes), np.concatenate(places), size)
 
 
 def assemble(shard: int, folder: str, partitions: int, layout: Layout) -> Piece:
@@ -347,7 +419,8 @@ def assemble(shard: int, folder: str, partitions: int, layout: Layout) -> Piece:
     offsets = np.searchsorted(row, np.arange(first, last + 1)).astype(np.uint64)
     labelled = len(layout.vertex_label_table) > 1
     rows = RowArrays(first, offsets, neighbors, kinds, labels if labelled else None)
-    write_rows(shard_path(folder, shard), rows, vertex_ids)
+    columns_of_vertices = _columns_of(shard, folder, partitions, layout)
+    write_rows(shard_path(folder, shard), rows, vertex_ids, columns_of_vertices)
     return _sampled(layout, row, neighbors, kinds, labels, first)
 
 

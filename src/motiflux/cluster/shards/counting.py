@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.tasks import ShardJob, count_range
@@ -110,7 +111,8 @@ def count_sharded(
     made = []
     for at, pattern in enumerate(patterns):
         name = f"count {workers.pattern}" + (f", {at + 1}" if len(patterns) > 1 else "")
-        planned = ranged(graph.sketch, pattern, request, deadline)
+        subject = narrowed(graph, pattern)
+        planned = ranged(subject.sketch, subject.pattern, request, deadline, allowed=subject.allowed)
         made.append(None if planned is None else ShardedSearch(workers, graph, planned, name, kind))
     started = time.perf_counter()
     searches = [one for one in made if one is not None]

@@ -12,6 +12,7 @@ import numpy as np
 
 from motiflux.api.estimating import MAX_SEED, shown_progress
 from motiflux.arguments import check_integer
+from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.counting import LEAST_SECONDS, ShardedSearch, job_of
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.ranges import Ranges
@@ -233,7 +234,8 @@ def estimate_sharded(
     for pattern in patterns:
         with shown_progress(options.get("progress", False), rules) as callback:
             deadline = Deadline.after(request.timeout)
-            planned = ranged(graph.sketch, pattern, request, deadline)
+            subject = narrowed(graph, pattern)
+            planned = ranged(subject.sketch, subject.pattern, request, deadline, allowed=subject.allowed)
             if planned is None:
                 found.append(unknown_estimate(rules, workers.device, deadline.elapsed()))
             elif planned.plan.impossible is not None:

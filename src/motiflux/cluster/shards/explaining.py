@@ -7,6 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from motiflux.api.explaining import Explanation
+from motiflux.cluster.shards.conditions import Narrowed, narrowed
 from motiflux.cluster.shards.counting import count_sharded, shares_of
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.reach import Reach, reach_of, sources_of_level
@@ -52,9 +53,16 @@ def explain_sharded(
     """
     check_symmetry(request.semantics, request.symmetry)
     graph.served()  # refuses a closed one
-    planned = ranged(graph.sketch, pattern, replace(request, timeout=None), Deadline.after(None))
+    subject = narrowed(graph, pattern)
+    planned = ranged(
+        subject.sketch,
+        subject.pattern,
+        replace(request, timeout=None),
+        Deadline.after(None),
+        allowed=subject.allowed,
+    )
     assert planned is not None  # only if time was up
-    report = _report(workers, graph, pattern, planned, request)
+    report = _report(workers, graph, pattern, subject, planned, request)
     if not analyze:
         return Explanation(report)
     (count,) = count_sharded(workers, graph, [pattern], request, Deadline.after(request.timeout))
@@ -64,9 +72,14 @@ def explain_sharded(
 
 
 def _report(
-    workers: Workers, graph: ShardedGraph, pattern: Pattern, planned: Ranged, request: Request
+    workers: Workers,
+    graph: ShardedGraph,
+    pattern: Pattern,
+    subject: Narrowed,
+    planned: Ranged,
+    request: Request,
 ) -> PlanReport:
-    layout, sketch = graph.layout, graph.sketch
+    layout, sketch = graph.layout, subject.sketch
     plan = planned.plan
     if plan.impossible is None and not plan.scanned:  # planning samples no plans of labels
         sizes = sample(sketch, plan, MANY_MEMBERS, request.threads)
@@ -78,7 +91,7 @@ def _report(
         reason += f"; planned on {quantity(sketch.num_edges, 'edge')} of the graph"
     report = describe(
         plan,
-        sketch,
+        subject.described,
         pattern,
         EngineReport("cluster", f"{workers.device}, {graph.num_shards} shards", reason),
         searches_space=False,
@@ -88,20 +101,20 @@ def _report(
     report = replace(report, graph=GraphReport(layout.num_vertices, layout.num_edges, layout.directed))
     if plan.impossible is not None:
         return report
-    return replace(report, predicted=_prediction(workers, graph, pattern, planned.bound, plan, request))
+    return replace(report, predicted=_prediction(workers, graph, pattern, planned, plan, request))
 
 
 def _prediction(
     workers: Workers,
     graph: ShardedGraph,
     pattern: Pattern,
-    bound: BoundPattern,
+    planned: Ranged,
     plan: Plan,
     request: Request,
 ) -> Prediction:
     layout, slots = graph.layout, workers.slots
-    reach = reach_of(bound, plan, layout)
-    reading = _Reading.of(graph, plan, reach)
+    reach = reach_of(planned.bound, plan, layout)
+    reading = _Reading.of(graph, plan, reach, planned.nbytes)
     threads = slots * workers.threads
     search = expected_seconds(plan, 1, request.limit)
     tasks = None
@@ -115,7 +128,7 @@ def _prediction(
         round(reading.parts),
         round(min(_MOST, reading.entries)),
         graph.memory,
-        least_bytes(layout, reach),
+        least_bytes(layout, reach, planned.nbytes),
     )
     return Prediction(
         expected_count(plan, request.limit),
@@ -141,11 +154,11 @@ class _Reading:
     of_part: float
 
     @classmethod
-    def of(cls, graph: ShardedGraph, plan: Plan, reach: Reach) -> _Reading:
-        """Return the reading of a whole count."""
+    def of(cls, graph: ShardedGraph, plan: Plan, reach: Reach, beside: int) -> _Reading:
+        """Return the reading of a whole count; `beside`: bytes beside the search."""
         entries, nbytes = graph.layout.entries, graph.layout.nbytes
         kept = min(1.0, _kept(graph.sketch, plan, reach) / max(1, 2 * graph.sketch.num_edges))
-        room = part_memory(graph.layout, reach, graph.memory) / nbytes
+        room = part_memory(graph.layout, reach, graph.memory, beside) / nbytes
         parts = 1.0 if kept <= room else min(_MOST, _PARTS * (kept / room) ** len(reach.cover))
         return cls(parts, entries * min(_PASSES, 2 * graph.memory / nbytes / max(kept, 1e-9)))
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.graph import Direction, LabelTable
+from motiflux.cluster.shards.attributes import Types, schema
+from motiflux.graph import AttributeTable, Direction, LabelTable
 from motiflux.plan.bind import BoundEdge
 from motiflux.types import Label
 
@@ -34,6 +35,8 @@ class Layout:
         vertex is the number of entries of its row.
     starts
         int64 [shards + 1]: shard s has the vertices ``starts[s] .. starts[s + 1] - 1``.
+    attributes
+        The types of the attributes of vertices, by name.
     """
 
     directed: bool
@@ -45,6 +48,7 @@ class Layout:
     starts: Ids
     self_loops_dropped: int = 0
     duplicate_edges: int = 0
+    attributes: Types = field(default_factory=dict)
     first_ids: Ids = field(init=False)
     """int64 [d + 1]: the first vertex of each degree."""
     first_entries: Ids = field(init=False)
@@ -84,6 +88,10 @@ class Layout:
         """Bytes of all rows: 8 for a vertex, 4 for an entry, and its kind."""
         kind = 0 if self.kind_type is None else self.kind_type.itemsize
         return 8 * self.num_vertices + (4 + kind) * self.entries
+
+    def attribute_table(self) -> AttributeTable:
+        """Return the attributes without values, for checking conditions."""
+        return schema(self.attributes)
 
     def degrees_of(self, ids: NDArray[Any]) -> Ids:
         """Return the degrees of vertices."""
@@ -150,6 +158,7 @@ class Layout:
             "starts": self.starts.tolist(),
             "self_loops_dropped": self.self_loops_dropped,
             "duplicate_edges": self.duplicate_edges,
+            "attributes": {name: list(types) for name, types in self.attributes.items()},
         }
 
     @classmethod
@@ -172,4 +181,5 @@ class Layout:
             starts,
             facts["self_loops_dropped"],
             facts["duplicate_edges"],
+            {name: (kind, dtype) for name, (kind, dtype) in facts.get("attributes", {}).items()},
         )

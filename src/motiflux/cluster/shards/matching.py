@@ -14,6 +14,7 @@ from motiflux.arguments import check_integer
 from motiflux.cluster.jobs import RowJob, WrittenRows
 from motiflux.cluster.rows import ClusterRows
 from motiflux.cluster.shards.columns import ColumnsOfIds, IdColumns, parquet_of_ids
+from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.search import Ranged
@@ -104,7 +105,10 @@ def match_sharded(
         check_symmetry(request.semantics, request.symmetry)
         deadline = Deadline.after(request.timeout)
         columns = IdColumns(pattern, bool(options.get("names", False)))
-        found = ranged(graph.sketch, pattern, request, deadline, counting=False)
+        subject = narrowed(graph, pattern)
+        found = ranged(
+            subject.sketch, subject.pattern, request, deadline, counting=False, allowed=subject.allowed
+        )
         planned = time.perf_counter()
 
         def begin() -> RowSource:
@@ -143,7 +147,10 @@ def write_sharded(
         request = make_request(**chosen, progress=callback)
         check_symmetry(request.semantics, request.symmetry)
         deadline = Deadline.after(request.timeout)
-        found = ranged(graph.sketch, pattern, request, deadline, counting=False)
+        subject = narrowed(graph, pattern)
+        found = ranged(
+            subject.sketch, subject.pattern, request, deadline, counting=False, allowed=subject.allowed
+        )
         planned = time.perf_counter()
         if found is None:
             raise ClusterError("match: time was up before the search was planned; nothing was written")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.cluster.shards.layout import Ids, Layout
@@ -88,6 +89,8 @@ class Gathering:
         Bytes of the part, and of the masks.
     beside
         Bytes for each vertex of a part, beside its rows, that a search takes.
+    allowed
+        See `motiflux.cluster.shards.search.Ranged`.
 
     Attributes
     ----------
@@ -97,24 +100,37 @@ class Gathering:
         Entries read so far, and since the last part.
     """
 
-    def __init__(self, rows: Rows, reach: Reach, memory: int, beside: int = 0) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        reach: Reach,
+        memory: int,
+        beside: int = 0,
+        allowed: Sequence[NDArray[np.uint8] | None] = (),
+    ) -> None:
         self._rows, self._layout, self._reach = rows, rows.layout, reach
         self.memory = memory - least_memory(self._layout, reach)
         self.beside = beside
+        self._allowed = tuple(allowed) or (None,) * reach.size
         self.read = self._read_before = self.read_for_part = 0
         self._part = _native.Part(self._layout.num_vertices, reach.size)
 
     def find(self, spans: Spans) -> bool:
         """Find candidates: a superset of the images of each query vertex; return False if one has none."""
-        self._part.clear()
         reach, vertices = self._reach, self._layout.num_vertices
         bounds = [spans.get(vertex, (0, vertices)) for vertex in range(reach.size)]
         bounds = [(max(first, reach.least_ids[at]), last) for at, (first, last) in enumerate(bounds)]
         first, last = bounds[reach.root]
-        if first >= last:
+        if first >= last or not self._has_roots(first, last):
             return False
-        if reach.root_labels is None:
+        self._part.clear()
+        allowed = self._allowed[reach.root]
+        if reach.root_labels is None or allowed is not None:
             self._part.add_range(reach.root, first, last)
+        if allowed is not None:
+            if not self._part.keep_only(reach.root, allowed):
+                return False
+            bounds[reach.root] = self._part.span(reach.root)
         known = 1 << reach.root
         for vertex, leads in zip(reach.cover, reach.leads, strict=True):
             if vertex != reach.root:
@@ -127,8 +143,19 @@ class Gathering:
                 targets |= 1 << lead.target
             if (known | targets) & ~self._part.take_marked(targets & ~known, targets & known):
                 return False
+            for target in range(reach.size):
+                bits = self._allowed[target]
+                if bits is None or not (targets & ~known) >> target & 1:
+                    continue
+                if not self._part.keep_only(target, bits):
+                    return False
             known |= targets
         return known == (1 << reach.size) - 1
+
+    def _has_roots(self, first: int, last: int) -> bool:
+        """Whether some of the vertices, or of those in the same bytes of the bits, may be roots."""
+        bits = self._allowed[self._reach.root]
+        return bits is None or bool(bits[first // 8 : -(-last // 8)].any())
 
     def part(self, rows: RowsOfPlan, spans: Spans | None = None) -> Part | TooLarge | None:
         """Return the part of candidates within spans, if any; None if there are no embeddings."""
@@ -197,7 +224,8 @@ class Gathering:
         cut = Cut(
             min(one[1] for one in given), max(one[2] for one in given), sides.pop() if len(sides) == 1 else 0
         )
-        labels = reach.root_labels if vertex == reach.root else None
+        is_root = vertex == reach.root and self._allowed[vertex] is None
+        labels = reach.root_labels if is_root else None
         first, last = bounds[vertex]
         for ids in self._windows(lambda at, most: self._candidates(vertex, at, last, most), first):
             for piece in self._counted(self._rows.pieces(ids, cut)):
@@ -207,7 +235,7 @@ class Gathering:
 
     def _candidates(self, vertex: int, first: int, last: int, most: int) -> Ids:
         """Return candidates of a query vertex; of the root all vertices, as labels come with their rows."""
-        if vertex == self._reach.root:
+        if vertex == self._reach.root and self._allowed[vertex] is None:
             return np.arange(first, min(last, first + most))
         return self._part.candidates(1 << vertex, first, most)
 

@@ -8,16 +8,19 @@ from functools import partial
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from motiflux.cluster.shards.conditions import refuse_others
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cpu.engine import CAPABILITIES
-from motiflux.errors import ArgumentError, InternalError, PatternError
+from motiflux.errors import ArgumentError, InternalError
 from motiflux.graph import Graph, LabelTable
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.builder import PlanBuilder, PlanOptions
 from motiflux.plan.image_counts import Asked, ImagePlan, image_plan
+from motiflux.plan.planner import empty_plan
 from motiflux.request.deadline import Deadline
 from motiflux.request.planning import logical_plan, plan_options, row_plan_options
 from motiflux.request.request import Request
@@ -26,35 +29,18 @@ from motiflux.types import Symmetry
 _CAPABILITIES = replace(CAPABILITIES, candidate_spaces=False, tables=None, copy_walks=False)
 
 
-def refuse(pattern: Pattern, request: Request) -> None:
-    """Refuse patterns and options that take more than labels, directions and arcs.
-
-    Raises
-    ------
-    PatternError, ArgumentError
-        Names what a sharded graph does not have.
-    """
-    if request.copies:
-        raise ArgumentError("copies", "False for a sharded graph, which has each edge once", True)
-    for vertex in pattern.vertices:
-        if vertex.where is not None or vertex.ids is not None:
-            raise PatternError(
-                f"query vertex {vertex.name!r}: expected no condition or id, found one: "
-                "a sharded graph has no attributes"
-            )
-    conditions = [*(edge.where for edge in pattern.edges), *(edge.where for edge in pattern.negated)]
-    if pattern.comparisons or any(where is not None for where in conditions):
-        raise PatternError(
-            "expected no conditions of edges and no comparisons: a sharded graph has no attributes"
-        )
-    if any(not one.is_pair for one in pattern.negated):
-        raise PatternError(
-            "expected negated edges between two vertices of the pattern, found one to any vertex"
-        )
+Allowed = tuple[NDArray[np.uint8] | None, ...]
+"""See `Ranged.allowed`."""
 
 
 def ranged(
-    sketch: Graph, pattern: Pattern, request: Request, deadline: Deadline, *, counting: bool = True
+    sketch: Graph,
+    pattern: Pattern,
+    request: Request,
+    deadline: Deadline,
+    *,
+    counting: bool = True,
+    allowed: Allowed = (),
 ) -> Ranged | None:
     """Return the plan of a pattern; None if time was up before there was one.
 
@@ -65,8 +51,16 @@ def ranged(
         wrong.
     counting
         Whether embeddings are counted, or listed.
+    allowed
+        The vertices that query vertices may be, beyond what labels and `sketch` say; see `Ranged`.
     """
-    refuse(pattern, request)
+    refuse_others(pattern)
+    if request.copies:
+        raise ArgumentError("copies", "False for a sharded graph, which has each edge once", True)
+    if (why := _why_empty(pattern, allowed)) is not None:
+        bound = bind(pattern, sketch)
+        empty = empty_plan(bound, request.semantics, request.symmetry, None, why)
+        return Ranged(bound, empty, {}, replace(request, progress=None, elsewhere=None))
     plan = logical_plan(sketch, pattern, request, _CAPABILITIES, deadline, counting=counting)
     if plan is None:
         return None
@@ -75,8 +69,16 @@ def ranged(
         options = replace(row_plan_options(request, deadline), images=True)
     order = plan.order
     return _ranged(
-        sketch, pattern, plan, request, options, lambda builder: builder.plan(builder.order(order))
+        sketch, pattern, plan, request, options, lambda builder: builder.plan(builder.order(order)), allowed
     )
+
+
+def _why_empty(pattern: Pattern, allowed: Allowed) -> str | None:
+    """Return why there is no embedding, if a query vertex has no image; None if each has some."""
+    for vertex, bits in zip(pattern.vertices, allowed, strict=False):
+        if bits is not None and not bits.any():
+            return f"no vertex of the graph satisfies what query vertex {vertex.name!r} asks"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +111,20 @@ def image_plan_of(
     TimeoutError
         Time was up before there was one.
     """
-    refuse(pattern, request)
+    refuse_others(pattern)
     return image_plan(sketch, pattern, asked, _image_options(request, deadline))
 
 
 def ranged_images(
-    sketch: Graph, pattern: Pattern, plan: ImagePlan, request: Request, deadline: Deadline
+    sketch: Graph,
+    pattern: Pattern,
+    plan: ImagePlan,
+    request: Request,
+    deadline: Deadline,
+    allowed: Allowed = (),
 ) -> list[RangedImages]:
     """Return the searches of a plan of `image_plan_of`, each with the classes that it counts."""
-    if plan.impossible is not None:
+    if plan.impossible is not None or _why_empty(pattern, allowed) is not None:
         return []
     together: dict[int, list[int]] = {}
     for number, search in enumerate(plan.searches):
@@ -129,7 +136,7 @@ def ranged_images(
         search = plan.searches[first]
         levels = tuple((one[0], classes.index(number)) for number, one in search.levels if number in classes)
         remade = partial(_image_search, order=search.plan.order, listing=search.listing)
-        ranged = _ranged(sketch, pattern, search.plan, request, options, remade)
+        ranged = _ranged(sketch, pattern, search.plan, request, options, remade, allowed)
         made.append(RangedImages(ranged, levels, tuple(classes), search.listing))
     return made
 
@@ -153,6 +160,7 @@ def _ranged(
     request: Request,
     options: PlanOptions,
     remade: Callable[[PlanBuilder], Plan],
+    allowed: Allowed,
 ) -> Ranged:
     """Return a plan with those for divided parts, which `remade` makes in the same order."""
     bound = bind(pattern, sketch)
@@ -164,7 +172,7 @@ def _ranged(
             if (split.restrictions, split.multiplier) != (plan.restrictions, plan.multiplier):
                 raise InternalError("expected two plans of one order with the same restrictions")
             divided[vertices] = split
-    return Ranged(bound, plan, divided, replace(request, progress=None, elsewhere=None))
+    return Ranged(bound, plan, divided, replace(request, progress=None, elsewhere=None), allowed)
 
 
 def _divisible(order: Sequence[int]) -> list[frozenset[int]]:

@@ -123,17 +123,17 @@ def reach_of(bound: BoundPattern, plan: Plan, layout: Layout) -> Reach:
 def rows_of_plan(bound: BoundPattern, plan: Plan, reach: Reach, layout: Layout) -> RowsOfPlan:
     """Return the rows that a plan reads.
 
-    Sources share rows if these are of the same arcs, from vertices of the same labels and to those of the
-    same query vertices, as the plan sees them: with labels for single query vertices, to one of them.
+    Sources share rows if these are of the same arcs, from vertices of the same labels and conditions and to
+    those of the same query vertices, as the plan sees them: with labels for single query vertices, to one of
+    them.
     """
     order, keys = plan.order, _Keys(layout)
     either = Direction.OUT if layout.directed else Direction.EITHER
     for level in range(bound.size):
         for earlier, key in sources_of_level(plan, level):
-            group = (key.direction, key.edge_labels, bound.labels[order[earlier]], key.target_labels)
-            keys.add(group, order[earlier], order[level], reach)
+            keys.add(_group(bound, order[earlier], key), order[earlier], order[level], reach)
     sources = [
-        keys.at((key.direction, key.edge_labels, bound.labels[order[source.level]], key.target_labels))
+        keys.at(_group(bound, order[source.level], key))
         for step, args in zip(plan.shape.steps, plan.args.steps, strict=True)
         for source, key in zip(step.sources, args.adjacencies, strict=True)
     ]
@@ -147,6 +147,15 @@ def rows_of_plan(bound: BoundPattern, plan: Plan, reach: Reach, layout: Layout) 
                 keys.add((direction, None), order[earlier], order[level], reach)
     out, into = (keys.at((way, None), 0) for way in (either, Direction.IN if layout.directed else either))
     return RowsOfPlan(keys.found, sources, out, into, apart)
+
+
+def _group(bound: BoundPattern, start: int, key: AdjacencyKey) -> _Group:
+    """Return what sources have in common that share rows."""
+    of_start = bound.labels[start], bound.filters[start]
+    return key.direction, key.edge_labels, of_start, key.target_labels, key.target_where
+
+
+_Group = tuple[Direction, tuple[int, ...] | None, *tuple[object, ...]]
 
 
 class _Keys:
@@ -164,7 +173,7 @@ class _Keys:
 
     def add(
         self,
-        group: tuple[Direction, tuple[int, ...] | None, *tuple[object, ...]],
+        group: _Group,
         source: int,
         target: int,
         reach: Reach,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.cluster.shards.division import divided
@@ -44,6 +45,8 @@ class Ranged:
     divided
         Plans of the same order for parts of divided candidates: by the query vertices that have candidates of
         their own, each one and all.
+    allowed
+        For each query vertex, a bit for each vertex of the graph that it may be; None: as labels say.
     share
         The most entries whose roots a part should have so that each worker has some parts.
     """
@@ -52,24 +55,31 @@ class Ranged:
     plan: Plan
     divided: Mapping[frozenset[int], Plan]
     request: Request
+    allowed: tuple[NDArray[np.uint8] | None, ...] = ()
     share: int = 0
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the bits of vertices."""
+        distinct = {id(bits): bits.nbytes for bits in self.allowed if bits is not None}
+        return sum(distinct.values())
 
-def least_bytes(layout: Layout, reach: Reach, *, of_graph: int = 0) -> int:
+
+def least_bytes(layout: Layout, reach: Reach, beside: int) -> int:
     """Return the least memory of a worker, in bytes, with which a search begins.
 
     Parameters
     ----------
-    of_graph
-        Bytes for each vertex of the graph that are used beside the search.
+    beside
+        Bytes that are used beside the search.
     """
-    least = least_memory(layout, reach) + of_graph * layout.num_vertices
+    least = least_memory(layout, reach) + beside
     return least * SHARE_OF_ROWS // (SHARE_OF_ROWS - 1) + _LEAST
 
 
-def part_memory(layout: Layout, reach: Reach, memory: int) -> int:
-    """Return the bytes of a part, of the memory of a worker that a search has to itself."""
-    return max(1, memory - memory // SHARE_OF_ROWS - least_memory(layout, reach))
+def part_memory(layout: Layout, reach: Reach, memory: int, beside: int) -> int:
+    """Return the bytes of a part, of the memory of a worker and with `beside` bytes beside the search."""
+    return max(1, memory - memory // SHARE_OF_ROWS - beside - least_memory(layout, reach))
 
 
 Use = Callable[[Part, _native.NativePlan, Item], int]
@@ -111,15 +121,15 @@ class RangeSearch:
     ) -> None:
         self._rows, self._layout = rows, rows.layout
         self._ranged, self.threads = ranged, threads
-        beside = of_graph * rows.layout.num_vertices
+        beside = of_graph * rows.layout.num_vertices + ranged.nbytes
         self._memory = memory - memory // SHARE_OF_ROWS - beside
         self._reach = reach_of(ranged.bound, ranged.plan, rows.layout)
-        least = least_bytes(rows.layout, self._reach, of_graph=of_graph)
+        least = least_bytes(rows.layout, self._reach, beside)
         if memory < least:
             raise ClusterError(
                 f"memory: expected at least {least:,} bytes for this graph and pattern, found {memory:,}"
             )
-        self.gathering = Gathering(rows, self._reach, self._memory, of_part)
+        self.gathering = Gathering(rows, self._reach, self._memory, of_part, ranged.allowed)
         self._planned = {
             vertices: (plan, rows_of_plan(ranged.bound, plan, self._reach, rows.layout))
             for vertices, plan in ({**ranged.divided, frozenset[int](): ranged.plan}).items()

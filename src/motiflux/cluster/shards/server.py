@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from motiflux.cluster.shards.conditions import Bits, Allowance, bits_of_shard
 from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.rows import Piece, RowArrays, Rows, Shard, Wanted
-from motiflux.cluster.shards.store import open_rows, open_vertex_ids, shard_path
+from motiflux.cluster.shards.store import open_attributes, open_rows, open_vertex_ids, shard_path
 
 
 class ShardServer:
@@ -25,6 +26,8 @@ class ShardServer:
         self._rows = open_rows(shard_path(folder, number), layout, number)
         self._rows.neighbors.max(initial=0)  # reads the file once, into the memory of the node
         self._ids = open_vertex_ids(shard_path(folder, number), layout, number)
+        self._attributes = open_attributes(shard_path(folder, number), layout, number)
+        self._layout = layout
 
     def node(self) -> str:
         """Return the node that it is on."""
@@ -37,6 +40,10 @@ class ShardServer:
     def ids(self, places: Ids) -> Ids:
         """Return the ids of vertices, by their places in the shard."""
         return self._ids[places]
+
+    def allowed(self, wanted: Sequence[Allowance]) -> list[Bits]:
+        """Return the bits of its vertices, for what each of several query vertices asks."""
+        return [bits_of_shard(one, self._rows, self._ids, self._attributes, self._layout) for one in wanted]
 
 
 def node_here() -> str:

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.cluster.shards import build
+from motiflux.cluster.shards.attributes import Types, common_types
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.server import Served, ShardServer, last_rows
 from motiflux.cluster.shards.store import LAYOUT, read_layout, shard_path, write_layout
 from motiflux.cluster.shares import Order, Shares, roots
 from motiflux.cluster.tasks import Done, call
 from motiflux.errors import ArgumentError, ClusterError, GraphError, OutputError
-from motiflux.graph import Graph, LabelTable
+from motiflux.graph import Graph, Kind, LabelTable
 from motiflux.io.files.source import format_suffix
 from motiflux.io.readers import TABLE_READERS, TEXT_READERS
 from motiflux.request.deadline import Deadline
@@ -126,6 +127,16 @@ class ShardedGraph:
         return self._served
 
     @property
+    def ray(self) -> Any:
+        """The module of the cluster, for what servers return."""
+        return self._ray
+
+    @property
+    def vertex_attributes(self) -> dict[str, Kind]:
+        """The kind of the values of each attribute of vertices, by name."""
+        return self._layout.attribute_table().kinds()
+
+    @property
     def layout(self) -> Layout:
         """Its sizes, labels and degrees."""
         return self._layout
@@ -201,7 +212,7 @@ def make_shards(
         raise GraphError(f"{folder}: {error}") from error
     partitions = max(workers.slots, -(-sum(sizes) * _FILE_RATIO // memory))
     steps = _Steps(workers, folder, partitions)
-    codes, sides, tables, totals = steps.scatter(paths, vertices, options, of_vertices)
+    codes, sides, tables, totals, attributes = steps.scatter(paths, vertices, options, of_vertices)
     numbered = steps.number(sides, codes, labelled=len(tables[0]) > 1 or tables[0].values != (0,))
     degrees, counts, firsts = build.first_ids(numbered)
     if not int(counts.sum()):
@@ -213,8 +224,10 @@ def make_shards(
     copies, loops = totals
     edges = entries // 2
     starts = build.starts_of(degrees, counts, shards)
-    layout = Layout(sides == 2, edges, *tables, degrees, counts, starts, loops, copies - edges)
-    steps.write(layout, numbered, firsts)
+    files = [at for at, types in enumerate(attributes) if types]
+    types = common_types(zip((*paths, *vertices), attributes, strict=True))
+    layout = Layout(sides == 2, edges, *tables, degrees, counts, starts, loops, copies - edges, types)
+    steps.write(layout, numbered, firsts, files)
     shutil.rmtree(between, ignore_errors=True)
 
 
@@ -235,8 +248,13 @@ class _Steps:
         int,
         tuple[LabelTable, LabelTable],
         tuple[int, int],
+        list[Types],
     ]:
-        """Read all files; return label codes, number of directions, label tables, and copies and loops."""
+        """Read all files.
+
+        Returns label codes, the number of directions, label tables, copies and loops, and the types of the
+        attributes of each file.
+        """
         tasks = []
         for number, path in enumerate((*paths, *vertices)):
             table = number >= len(paths)
@@ -253,7 +271,8 @@ class _Steps:
         of_edges = _merged([one.edge_labels for one in found], "edge labels")
         codes = [(_codes(one.vertex_labels, of_all), _codes(one.edge_labels, of_edges)) for one in found]
         totals = sum(one.copies for one in found), sum(one.self_loops for one in found)
-        return codes, 2 if directions.pop() else 1, (of_all, of_edges), totals
+        attributes = [one.attributes for one in found]
+        return codes, 2 if directions.pop() else 1, (of_all, of_edges), totals, attributes
 
     def number(
         self, sides: int, codes: Sequence[tuple[NDArray[np.uint32], NDArray[np.uint32]]], *, labelled: bool
@@ -265,7 +284,11 @@ class _Steps:
         return _run(self.workers, "find vertices", tasks)
 
     def write(
-        self, layout: Layout, numbered: Sequence[build.Numbered], firsts: Sequence[NDArray[np.int64]]
+        self,
+        layout: Layout,
+        numbered: Sequence[build.Numbered],
+        firsts: Sequence[NDArray[np.int64]],
+        files: Sequence[int],
     ) -> None:
         folder, partitions = self.folder, self.partitions
         every = range(partitions)
@@ -277,7 +300,7 @@ class _Steps:
         _run(
             self.workers,
             "number neighbours",
-            [partial(build.meet, one, folder, partitions, layout) for one in every],
+            [partial(build.meet, one, folder, partitions, layout, files) for one in every],
         )
         shards = range(len(layout.starts) - 1)
         pieces = _run(

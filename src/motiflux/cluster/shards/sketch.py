@@ -37,7 +37,7 @@ def sketch_of(layout: Layout, piece: Piece) -> Graph:
     for sides in _sides(layout, kinds):
         made = _native.partial_rows(rows, offsets, neighbors, of_edges, sides, len(ids))
         csrs.append(Csr(*made, None))
-    external: Any = ids  # no row shows them
+    external: Any = ids.astype(np.int64)  # no row shows them
     return Graph(
         layout.directed,
         external,

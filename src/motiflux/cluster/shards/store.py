@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.atomic import AtomicFile
+from motiflux.cluster.shards.attributes import read_columns, sections_of, types_of
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.rows import Piece, RowArrays
 from motiflux.cluster.shards.sketch import sketch_of
 from motiflux.errors import FormatError
-from motiflux.graph import Graph
+from motiflux.graph import AttributeTable, Column, Graph
 from motiflux.io.binary.sections import SectionFile, write_sections
 
 LAYOUT, SKETCH = "layout.json", "sketch.rows"
@@ -28,8 +30,8 @@ def shard_path(folder: str, number: int) -> Path:
     return Path(folder, f"shard-{number:05}.rows")
 
 
-def write_rows(path: Path, rows: RowArrays, vertex_ids: Ids) -> int:
-    """Write the rows of a shard; return the size of the file."""
+def write_rows(path: Path, rows: RowArrays, vertex_ids: Ids, attributes: Mapping[str, Column]) -> int:
+    """Write the rows of a shard, and the attributes of its vertices; return the size of the file."""
     arrays: dict[str, NDArray[Any]] = {
         "offsets": rows.offsets,
         "neighbors": rows.neighbors,
@@ -39,7 +41,8 @@ def write_rows(path: Path, rows: RowArrays, vertex_ids: Ids) -> int:
         arrays["kinds"] = rows.kinds
     if rows.labels is not None:
         arrays["labels"] = rows.labels
-    return write_sections(path, {"first": rows.first}, arrays)
+    facts, columns = sections_of(attributes)
+    return write_sections(path, {"first": rows.first, **facts}, arrays | columns)
 
 
 def open_rows(path: Path, layout: Layout, number: int) -> RowArrays:
@@ -80,6 +83,22 @@ def open_vertex_ids(path: Path, layout: Layout, number: int) -> Ids:
     size = int(layout.starts[number + 1] - layout.starts[number])
     ids: Ids = SectionFile(path).array("vertex_ids", "<i8", (size,))
     return ids
+
+
+def open_attributes(path: Path, layout: Layout, number: int) -> AttributeTable:
+    """Return the attributes of the vertices of a shard, mapped.
+
+    Raises
+    ------
+    FormatError
+        The file has others.
+    """
+    size = int(layout.starts[number + 1] - layout.starts[number])
+    file = SectionFile(path)
+    columns = read_columns(file, size)
+    if types_of(columns) != layout.attributes:
+        raise FormatError(path, f"expected the attributes {list(layout.attributes)}, found {list(columns)}")
+    return AttributeTable("vertex", columns)
 
 
 def digest_of_shards(folder: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from motiflux.cluster.shards.conditions import Narrowed, narrowed
 from motiflux.cluster.shards.counting import LEAST_SECONDS, job_of
 from motiflux.cluster.shards.images import Sums
 from motiflux.cluster.shards.planning import RangedImages, image_plan_of, ranged_images
@@ -47,7 +48,7 @@ class ShardedImageCounter(HostImageCounter):
     def __init__(self, workers: Workers, graph: ShardedGraph) -> None:
         super().__init__("the graph is sharded")
         self._workers, self._graph = workers, graph
-        self._planned: dict[int, tuple[ImagePlan, Pattern]] = {}
+        self._planned: dict[int, tuple[ImagePlan, Narrowed]] = {}
 
     def plan(
         self,
@@ -58,8 +59,9 @@ class ShardedImageCounter(HostImageCounter):
         deadline: Deadline,
     ) -> ImagePlan:
         """Return a plan, made on the sketch."""
-        plan = image_plan_of(self._graph.sketch, pattern, asked, request, deadline)
-        self._planned[id(plan)] = plan, pattern
+        subject = narrowed(self._graph, pattern)
+        plan = image_plan_of(subject.sketch, subject.pattern, asked, request, deadline)
+        self._planned[id(plan)] = plan, subject
         return plan
 
     def count(
@@ -69,8 +71,10 @@ class ShardedImageCounter(HostImageCounter):
         every, complete = [], True
         for plan in plans:
             found: list[Numbers] = [np.zeros(graph.num_vertices, np.int64)] * len(plan.classes)
-            _, pattern = self._planned[id(plan)]
-            for images in ranged_images(self._graph.sketch, pattern, plan, request, deadline):
+            _, subject = self._planned[id(plan)]
+            for images in ranged_images(
+                subject.sketch, subject.pattern, plan, request, deadline, subject.allowed
+            ):
                 complete = complete and self._count(images, plan, found, request, deadline)
             every.append(found)
         way = f"the graph is sharded; {ways(plans, ())}"

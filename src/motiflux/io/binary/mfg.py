@@ -53,13 +53,14 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.errors import FormatError, GraphError
-from motiflux.graph import AttributeTable, Column, Graph, Kind, LabelTable, ShapeStats, resolve_threads
+from motiflux.graph import AttributeTable, Column, Graph, LabelTable, ShapeStats, resolve_threads
 from motiflux.graph.assemble import SelfLoops
 from motiflux.graph.class_order import ClassOrder
 from motiflux.graph.csr import Csr, LazyCsr
 from motiflux.graph.labels import check_characters
 from motiflux.graph.stats import LabelFrequencies
 from motiflux.interop.strings import StringTable
+from motiflux.io.binary.columns import column_arrays, column_of, strings_of
 from motiflux.io.binary.sections import MONITOR, SAVED_MONITOR, SectionFile, write_sections
 from motiflux.io.files.source import format_suffix, is_compressed
 from motiflux.types import MAX_VERTICES, Label
@@ -75,15 +76,6 @@ _LONG_CHECK = 1 << 22
 """Arcs whose check takes some milliseconds."""
 _MOST_TRIPLES = 1 << 16
 """Label triples are stored, and read at once, up to this many."""
-_INTEGERS = "|i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8"
-_COLUMNS = {
-    Kind.BOOLEAN: "|b1",
-    Kind.INTEGER: _INTEGERS,
-    Kind.FLOAT: "<f2 <f4 <f8",
-    Kind.STRING: "<u4",
-    Kind.DATETIME: "<i8",
-    Kind.DATETIME_UTC: "<i8",
-}
 
 
 def write(graph: Graph, path: Path, *, class_order: bool = False) -> int:
@@ -119,7 +111,7 @@ def write(graph: Graph, path: Path, *, class_order: bool = False) -> int:
             arrays |= {f"{name}.{part}": array for part, array in found.items() if array is not None}
     for table in (graph.vertex_attributes, graph.edge_attributes):
         for name, column in table.items():
-            arrays |= _column_arrays(f"{table.of}.{name}", column)
+            arrays |= column_arrays(f"{table.of}.{name}", column)
     facts = {
         "directed": graph.directed,
         "vertices": graph.num_vertices,
@@ -379,7 +371,7 @@ class _Opened:
     def _label_table(self, name: str) -> LabelTable:
         values: Iterable[Label]
         if f"{name}.text" in self.file.sections:
-            values = strings = self._strings(name, self.file.sound_array)
+            values = strings = strings_of(self.file, name, sound=True)
             self._check_strings(name, strings)
         else:
             values = self.file.sound_array(name, "<i8", 1).tolist()
@@ -388,25 +380,9 @@ class _Opened:
             raise self.file.fault(f"section {name}: found no labels, expected one at least")
         return labels
 
-    def _strings(self, name: str, array: Callable[[str, str, int], NDArray[Any]]) -> StringTable:
-        text, offsets = array(f"{name}.text", "|u1", 1), array(f"{name}.offsets", "<i8", 1)
-        if not len(offsets):
-            raise self.file.fault(f"section {name}.offsets: found nothing, expected one place at least")
-        return StringTable(text, offsets)
-
     def _columns(self, of: str, length: int) -> dict[str, Column]:
         kinds = self._fact(f"{of}_attributes", dict)
-        return {name: self._column(f"{of}.{name}", kind, length) for name, kind in kinds.items()}
-
-    def _column(self, name: str, kind: object, length: int) -> Column:
-        if kind not in list(Kind):
-            raise self.file.fault(f"facts: attribute {name}: found {kind!r}, expected {', '.join(Kind)}")
-        if kind == Kind.NOTHING:
-            return Column(np.broadcast_to(np.zeros(1, dtype="V1"), (length,)))
-        strings = self._strings(name, self.file.array) if kind == Kind.STRING else None
-        data = self._array(f"{name}.data", _COLUMNS[Kind(str(kind))], length)
-        times = Kind(str(kind)) if kind in (Kind.DATETIME, Kind.DATETIME_UTC) else None
-        return Column(data, self._optional(f"{name}.mask", "|b1", length), strings, times)
+        return {name: column_of(self.file, f"{of}.{name}", kind, length) for name, kind in kinds.items()}
 
     def _shape(self) -> ShapeStats:
         found = self._fact("shape", dict)
@@ -465,17 +441,6 @@ def _label_arrays(name: str, table: LabelTable) -> dict[str, NDArray[Any]]:
         strings = StringTable.of(str(value) for value in table.values)
         return {f"{name}.text": strings.text, f"{name}.offsets": strings.offsets}
     return {name: np.array(table.values, dtype=np.int64)}
-
-
-def _column_arrays(name: str, column: Column) -> dict[str, NDArray[Any]]:
-    if column.kind is Kind.NOTHING:
-        return {}
-    arrays = {f"{name}.data": column.data}
-    if column.mask is not None:
-        arrays[f"{name}.mask"] = column.mask
-    if column.strings is not None:
-        arrays |= {f"{name}.text": column.strings.text, f"{name}.offsets": column.strings.offsets}
-    return arrays
 
 
 def _merge_arcs(graph: Graph, threads: int | None) -> Graph:

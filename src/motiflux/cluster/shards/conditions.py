@@ -1,0 +1,222 @@
+"""Conditions and ids of query vertices in a sharded graph: shards tell which of their vertices satisfy them.
+
+For each query vertex that has some there is a bit for each vertex of the graph. The plan sees, in their
+place, a condition on an attribute of the sketch's vertices that has the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.cluster.driver import raise_own
+from motiflux.cluster.shards.layout import Ids, Layout
+from motiflux.cluster.shards.rows import RowArrays
+from motiflux.conditions import Comparison, Condition, Degree, Operator
+from motiflux.errors import ClusterError, PatternError
+from motiflux.graph import AdjacencyKey, AttributeTable, Column, Direction, Graph
+from motiflux.pattern import AnyVertex, Pattern
+from motiflux.plan.bind import BoundPattern, bind
+
+if TYPE_CHECKING:
+    from motiflux.cluster.shards.sharded import ShardedGraph
+
+Bits = NDArray[np.uint8]
+"""Bit v % 8 of byte v / 8 is that of vertex v."""
+_AT_ONCE = 1 << 22
+"""Entries whose kinds are looked at together."""
+_DIRECTIONS = {"out": Direction.OUT, "in": Direction.IN, None: Direction.EITHER}
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a query vertex asks of its images.
+
+    Parameters
+    ----------
+    labels
+        Codes of labels; None: any.
+    ids
+        External ids, ascending; None: any.
+    where
+        A condition on attributes and degrees.
+    without
+        Arcs that must not leave it.
+    """
+
+    labels: tuple[int, ...] | None
+    ids: tuple[int, ...] | None
+    where: Condition | None
+    without: tuple[AdjacencyKey, ...]
+
+    @property
+    def needs_bits(self) -> bool:
+        """Whether there is more than labels, which kinds of entries tell."""
+        return self.ids is not None or self.where is not None or bool(self.without)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Narrowed:
+    """A pattern and a sketch as plans are made on them, and the vertices that query vertices may be.
+
+    Parameters
+    ----------
+    described
+        The sketch with the names and kinds of all attributes, without values: for reports on the pattern as
+        it was given.
+    allowed
+        For each query vertex, bits of the vertices of the graph; None: as labels say.
+    """
+
+    pattern: Pattern
+    sketch: Graph
+    described: Graph
+    allowed: tuple[Bits | None, ...]
+
+
+def refuse_others(pattern: Pattern) -> None:
+    """Refuse conditions that a sharded graph cannot judge.
+
+    Raises
+    ------
+    PatternError
+        Names what a sharded graph does not have.
+    """
+    conditions = [*(edge.where for edge in pattern.edges), *(edge.where for edge in pattern.negated)]
+    if any(where is not None for where in conditions):
+        raise PatternError(
+            "expected no conditions on edges, found one: the edges of a sharded graph have no attributes"
+        )
+    if pattern.comparisons:
+        raise PatternError(
+            "expected no comparisons of several vertices or edges, found one: a sharded graph judges "
+            "conditions on one vertex"
+        )
+    for one in pattern.negated:
+        for end in (one.source, one.target):
+            if isinstance(end, AnyVertex) and end.where is not None:
+                raise PatternError(
+                    "expected no condition on the other end of a negated edge, found one: rows of a sharded "
+                    "graph have the labels of neighbours alone"
+                )
+
+
+def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
+    """Return a pattern without conditions that shards judge, and what these say.
+
+    Raises
+    ------
+    PatternError, ArgumentError
+        A condition does not fit the attributes of the graph, or a sharded graph cannot judge it.
+    """
+    refuse_others(pattern)
+    described = replace(graph.sketch, vertex_attributes=graph.layout.attribute_table())
+    bound = bind(pattern, described)
+    wanted = [_wanted(pattern, bound, vertex) for vertex in range(bound.size)]
+    numbers: dict[Allowance, int] = {}
+    for one in wanted:
+        if one.needs_bits:
+            numbers.setdefault(one, len(numbers))
+    if not numbers:
+        return Narrowed(pattern, graph.sketch, described, (None,) * bound.size)
+    found = _ask(graph, list(numbers))
+    columns = {
+        _name(number): Column(_bits_at(bits, graph.sketch.vertex_ids)) for number, bits in enumerate(found)
+    }
+    vertices = [
+        replace(vertex, ids=None, where=_is_true(numbers[one])) if one in numbers else vertex
+        for vertex, one in zip(pattern.vertices, wanted, strict=True)
+    ]
+    allowed = tuple(found[numbers[one]] if one in numbers else None for one in wanted)
+    negated = tuple(one for one in pattern.negated if one.is_pair)
+    return Narrowed(
+        replace(pattern, vertices=tuple(vertices), negated=negated),
+        replace(graph.sketch, vertex_attributes=AttributeTable("vertex", columns)),
+        described,
+        allowed,
+    )
+
+
+def _wanted(pattern: Pattern, bound: BoundPattern, vertex: int) -> Allowance:
+    given, narrowing = pattern.vertices[vertex], bound.filters[vertex]
+    ids = None if given.ids is None else tuple(sorted(int(one) for one in given.ids))
+    without = () if narrowing is None else narrowing.without
+    return Allowance(bound.labels[vertex], ids, given.where, without)
+
+
+def _name(number: int) -> str:
+    return f"allowed {number}"
+
+
+def _is_true(number: int) -> Comparison:
+    return Comparison(_name(number), Operator.EQUAL, True)
+
+
+def _ask(graph: ShardedGraph, wanted: Sequence[Allowance]) -> list[Bits]:
+    """Return the bits of all vertices, from the servers."""
+    served, ray = graph.served(), graph.ray
+    found = [np.zeros(-(-graph.num_vertices // 8), np.uint8) for _ in wanted]
+    asked = [actor.allowed.remote(list(wanted)) for actor in served.actors]
+    for first, reference in zip(served.layout.starts.tolist(), asked, strict=False):
+        try:
+            answer = ray.get(reference)
+        except Exception as error:
+            raise_own(error, ray)
+            raise ClusterError(f"{graph.folder}: a server of shards was lost: {error}") from error
+        for bits, own in zip(found, answer, strict=True):
+            bits[first // 8 : first // 8 + len(own)] |= own
+    return found
+
+
+def _bits_at(bits: Bits, ids: NDArray[Any]) -> NDArray[np.bool_]:
+    at = ids.astype(np.int64)
+    found: NDArray[np.bool_] = ((bits[at >> 3] >> (at & 7).astype(np.uint8)) & 1).astype(np.bool_)
+    return found
+
+
+def bits_of_shard(
+    wanted: Allowance, rows: RowArrays, ids: Ids, attributes: AttributeTable, layout: Layout
+) -> Bits:
+    """Return the bits of the vertices of a shard, from that of its first vertex's byte on."""
+    size = len(ids)
+    holds = np.ones(size, np.bool_)
+    if wanted.labels is not None and rows.labels is not None:
+        holds &= np.isin(rows.labels, np.array(wanted.labels, np.uint32))
+    if wanted.ids is not None:
+        holds &= np.isin(ids, np.array(wanted.ids, np.int64))
+    if wanted.where is not None:
+
+        def degrees(condition: Degree) -> Ids:
+            codes = None if condition.labels is None else layout.edge_label_table.codes(condition.labels)
+            return _numbers(rows, layout.kinds_of(_DIRECTIONS[condition.direction], codes))
+
+        holds &= attributes.holds(wanted.where, size, degrees)
+    for key in wanted.without:
+        kinds = layout.kinds_of(key.direction, key.edge_labels)
+        if key.target_labels is not None:
+            kinds &= np.isin(layout.label_of_neighbor(np.arange(layout.kinds)), list(key.target_labels))
+        holds &= _numbers(rows, kinds) == 0
+    return np.packbits(np.concatenate([np.zeros(rows.first % 8, np.bool_), holds]), bitorder="little")
+
+
+def _numbers(rows: RowArrays, kinds: NDArray[np.bool_]) -> Ids:
+    """Return the number of entries of some kinds in each row."""
+    offsets = rows.offsets.astype(np.int64)
+    if kinds.all():
+        return np.diff(offsets)
+    found = np.zeros(len(offsets) - 1, np.int64)
+    if rows.kinds is None or not kinds.any():
+        return found
+    first = 0
+    while first < len(found):
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _AT_ONCE, side="right")) - 1)
+        begin, end = int(offsets[first]), int(offsets[last])
+        sums = np.concatenate([[0], np.cumsum(kinds[rows.kinds[begin:end]], dtype=np.int64)])
+        places = offsets[first : last + 1] - begin
+        found[first:last] = sums[places[1:]] - sums[places[:-1]]
+        first = last
+    return found
