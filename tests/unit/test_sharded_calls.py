@@ -227,9 +227,9 @@ def test_calls_that_a_sharded_graph_does_not_have_are_refused_by_name(ray: Inlin
         for name, call in refused:
             with pytest.raises(mf.ArgumentError, match=name):
                 call()
-        with pytest.raises(mf.PatternError, match="vertex attribute .x.: expected one of"):
+        with pytest.raises(mf.PatternError, match=r"vertex attribute .x.: expected one of"):
             cluster.match(made, "(a {x: 1})--(b)")
-        with pytest.raises(mf.PatternError, match="vertex attribute .x.: expected one of"):
+        with pytest.raises(mf.PatternError, match=r"vertex attribute .x.: expected one of"):
             cluster.count_per_vertex(made, "(a {x: 1})--(b)")
         small = cluster.open_sharded(tmp_path / "g", memory=8_600)
         assert len(cluster.match(small, PATTERNS[0]).to_numpy())

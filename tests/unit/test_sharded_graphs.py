@@ -148,7 +148,7 @@ def test_what_a_sharded_graph_has_not_is_refused_by_name(ray: InlineRay, tmp_pat
             cluster.sample(made, "(a)--(b)", 3)
         with pytest.raises(mf.ArgumentError, match="distinct"):
             cluster.explain(made, "(a)--(b)", distinct=["a"])
-        with pytest.raises(mf.PatternError, match="vertex attribute .x.: expected one of"):
+        with pytest.raises(mf.PatternError, match=r"vertex attribute .x.: expected one of"):
             cluster.count(made, "(a {x: 1})--(b)")
         with pytest.raises(mf.ArgumentError, match="copies"):
             cluster.count(made, "(a)--(b)", copies=True)

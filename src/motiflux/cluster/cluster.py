@@ -24,7 +24,7 @@ from motiflux.cluster.connection import connect
 from motiflux.cluster.digests import digest_of
 from motiflux.cluster.engine import ClusterEngine
 from motiflux.cluster.images import ClusterImageCounter
-from motiflux.cluster.jobs import RowJob, WrittenRows
+from motiflux.cluster.jobs import RowJob, WrittenRows, folders_of, run_jobs
 from motiflux.cluster.options import (
     CensusOptions,
     CountOptions,
@@ -224,8 +224,8 @@ class Cluster:
             As for `motiflux.read_graph`, for each file.
         vertices
             Tables of vertices: with `vertex_label`, the label of each vertex; and vertices without an edge.
-            All other columns are attributes, for conditions of patterns; then each vertex is in one table at
-            most. A column that a table does not have is missing there.
+            All other columns are attributes, for conditions of patterns. Then each vertex is in one table at
+            most; values of a column that a table does not have are missing.
         vertex_id, vertex_label
             Their columns.
         memory
@@ -378,7 +378,7 @@ class Cluster:
         **options: Unpack[MatchOptions],
     ) -> list[Matches]: ...
     @overload
-    def match(
+    def match(  # type: ignore[overload-overlap]
         self,
         graph: GraphLike | ShardedGraph,
         pattern: QueryLike,
@@ -387,6 +387,16 @@ class Cluster:
         job: str | None = ...,
         **options: Unpack[MatchOptions],
     ) -> WrittenRows: ...
+    @overload
+    def match(
+        self,
+        graph: GraphLike | ShardedGraph,
+        pattern: Sequence[QueryLike],
+        *,
+        output: str | os.PathLike[str],
+        job: str | None = ...,
+        **options: Unpack[MatchOptions],
+    ) -> list[WrittenRows]: ...
     def match(
         self,
         graph: GraphLike | ShardedGraph,
@@ -395,7 +405,7 @@ class Cluster:
         output: str | os.PathLike[str] | None = None,
         job: str | None = None,
         **options: Unpack[MatchOptions],
-    ) -> Matches | list[Matches] | WrittenRows:
+    ) -> Matches | list[Matches] | WrittenRows | list[WrittenRows]:
         """List embeddings; see `motiflux.match`. Rows of a `Query`, and distinct ones, are for one machine.
 
         Rows of a sharded graph are ids of vertices, without columns of edges and attributes.
@@ -406,14 +416,15 @@ class Cluster:
             A folder that all nodes see, or a URI that pyarrow or fsspec knows, such as ``s3://bucket/rows``:
             rows are written into it as a Parquet data set, one file for each task. Without it, rows come back
             as they are found; those that wait for the reader are bounded. The order of rows is unspecified.
+            For a list of patterns, the folder has a data set for each: ``pattern-000``, ``pattern-001``, ...
         job
             A name, with `output`: a call with the same name, graph, pattern and options continues where an
             earlier one was lost or ran out of time.
 
         Returns
         -------
-        Matches, list of Matches, or WrittenRows
-            With `output`, for one pattern, the number of rows and files, and whether they are complete.
+        Matches, list of Matches, WrittenRows, or list of WrittenRows
+            With `output`, the number of rows and files, and whether they are complete.
 
         Raises
         ------
@@ -431,11 +442,15 @@ class Cluster:
         if any(isinstance(query, Query) for query in queries):
             raise ArgumentError("pattern", "patterns; rows of others are listed by motiflux.match", pattern)
         patterns = [query for query in queries if isinstance(query, Pattern)]
-        if output is not None and several:
-            raise ArgumentError("pattern", "one pattern beside output=", pattern)
+        if output is not None and options.get("batch_rows") is not None:
+            raise ArgumentError("batch_rows", "none beside output=, which has files", options["batch_rows"])
+        if several and not patterns:
+            return []
         with self._here(pattern, gpus):
             if output is not None:
-                return self._write(graph, patterns[0], os.fspath(output), job, options)
+                folders = folders_of(os.fspath(output), len(patterns) if several else None)
+                written = self._write(graph, patterns, folders, job, options)
+                return written if several else written[0]
             found: list[Matches]
             if isinstance(graph, ShardedGraph):
                 workers, chosen = self._workers, _chosen(options)
@@ -449,15 +464,15 @@ class Cluster:
     def _write(
         self,
         subject: GraphLike | ShardedGraph,
-        pattern: Pattern,
-        output: str,
+        patterns: Sequence[Pattern],
+        folders: Sequence[str],
         job: str | None,
         options: MatchOptions,
-    ) -> WrittenRows:
-        """Write rows into a data set."""
+    ) -> list[WrittenRows]:
+        """Write the rows of each pattern into a data set in a folder of its own."""
         chosen = _chosen(options)
         if isinstance(subject, ShardedGraph):
-            return write_sharded(self._workers, subject, pattern, options, chosen, output, job)
+            return write_sharded(self._workers, subject, patterns, options, chosen, folders, job)
         graph = self._graph(subject)
         with progress_callback(options.get("progress", False), "matching") as callback:
             device, engine = options.get("device", "auto"), options.get("engine", "auto")
@@ -468,19 +483,27 @@ class Cluster:
             edges, names = options.get("edges", False), options.get("names", False)
             attributes = options.get("attributes", ())
             listing = Listing(graph, request, DEFAULT_BATCH_ROWS, edges, attributes, names)
-            listing.columns(pattern)  # raises what it refuses
-            search = Search(listing, pattern)
+            deadline: Deadline | None = None
+            searches = []
+            for pattern in patterns:
+                listing.columns(pattern)  # raises what it refuses
+                searches.append(Search(listing, pattern, deadline))
+                deadline = searches[-1].deadline
+            assert deadline is not None  # there is a pattern
             planned = time.perf_counter()
-            columns = Columns(pattern, edges, tuple(attributes), names)
-            asked, tasks = listing.for_pattern(pattern), None
-            found = cast("ClusterEngine | GpuClusterEngine", search.engine)
-            if search.physical is not None:
-                tasks = found.row_tasks(graph, search.physical, asked, search.deadline, columns)
-            if tasks is None:
-                raise ClusterError("match: time was up before the search was planned; nothing was written")
-            return RowJob(self._workers, tasks, tasks.plan, asked, output, job, tasks.slots).run(
-                search.deadline, planned
-            )
+            jobs = []
+            for at, (pattern, search, folder) in enumerate(zip(patterns, searches, folders, strict=True)):
+                asked, tasks = listing.for_pattern(pattern), None
+                columns = Columns(pattern, edges, tuple(attributes), names)
+                found = cast("ClusterEngine | GpuClusterEngine", search.engine)
+                if search.physical is not None:
+                    tasks = found.row_tasks(graph, search.physical, asked, deadline, columns)
+                if tasks is None:
+                    said = "match: time was up before the search was planned; nothing was written"
+                    raise ClusterError(said)
+                number = f", {at + 1}" if len(patterns) > 1 else ""
+                jobs.append(RowJob(self._workers, tasks, tasks.plan, asked, folder, job, number, tasks.slots))
+            return run_jobs(self._workers, jobs, request, deadline, planned)
 
     @overload
     def estimate(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern

@@ -13,6 +13,7 @@ import json
 import time
 import uuid
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -177,6 +178,8 @@ class RowJob:
     ----------
     name
         The name of the job; None for one that cannot be continued.
+    number
+        What names of tasks end with.
     slots
         Number of tasks that can run at a time; None: that of the cluster's CPUs.
     """
@@ -191,16 +194,16 @@ class RowJob:
         request: Request,
         output: str,
         name: str | None,
+        number: str = "",
         slots: int | None = None,
     ) -> None:
-        self._workers, self._tasks = workers, tasks
-        self._slots = workers.slots if slots is None else slots
-        self._request = request
-        self.name = f"match {workers.pattern}"
+        self._tasks, self._request = tasks, request
+        self.slots = workers.slots if slots is None else slots
+        self.name = f"match {workers.pattern}{number}"
         self.folder = Folder(output)
         units = tasks.units
-        least = _MANIFEST_SECONDS * self._slots
-        self.shares = _TasksOfJob(Shares(units, self._slots, least=least, parts=FEW_PARTS), self.folder)
+        least = _MANIFEST_SECONDS * self.slots
+        self.shares = _TasksOfJob(Shares(units, self.slots, least=least, parts=FEW_PARTS), self.folder)
         self.found = 0
         self.files: dict[str, tuple[int, int]] = {}
         """Rows and bytes of each file."""
@@ -239,16 +242,14 @@ class RowJob:
         """Share the graph again."""
         self._tasks.renew()
 
-    def run(self, deadline: Deadline, planned: float) -> WrittenRows:
-        """Run the job to its end."""
-        report = None if self._request.progress is None else lambda: self._tell(deadline)
-        driver = self._workers.driver(self._slots)
-        try:
-            driver.run_all([self], deadline, report)
-        finally:
-            driver.wait_for_cancelled()
-            self._delete_others()
-        complete = driver.has_all_of(self)
+    def result(self, deadline: Deadline, planned: float, *, complete: bool) -> WrittenRows:
+        """Return the result once its tasks have ended: at most as many rows as the limit says.
+
+        Parameters
+        ----------
+        complete
+            Whether the results of all tasks were taken.
+        """
         limit = self._request.limit
         if limit is not None and self.found > limit:
             self._cut(limit)
@@ -329,7 +330,7 @@ class RowJob:
         if rows > 0:
             self.files[_file(number)] = (rows, nbytes)
 
-    def _delete_others(self) -> None:
+    def delete_others(self) -> None:
         """Delete the files of tasks that were cancelled after they had written."""
         if not self.shares.owned:
             return
@@ -375,10 +376,43 @@ class RowJob:
                     "all nodes have to see the same folder"
                 )
 
-    def _tell(self, deadline: Deadline) -> None:
-        shares = self.shares
-        if self._request.progress is not None:
-            self._request.progress(ProgressReport(shares.done, shares.units, self.found, deadline.elapsed()))
+
+def run_jobs(
+    workers: Workers, jobs: Sequence[RowJob], request: Request, deadline: Deadline, planned: float
+) -> list[WrittenRows]:
+    """Run jobs to their end: the tasks of one follow those of another without a pause."""
+
+    def tell() -> None:
+        found = tuple(job.found for job in jobs)
+        done, units = (sum(getattr(job.shares, name) for job in jobs) for name in ("done", "units"))
+        each = found if len(found) > 1 else ()
+        if request.progress is not None:
+            request.progress(ProgressReport(done, units, sum(found), deadline.elapsed(), each))
+
+    driver = workers.driver(max(job.slots for job in jobs))
+    try:
+        driver.run_all(jobs, deadline, None if request.progress is None else tell)
+    finally:
+        driver.wait_for_cancelled()
+        for job in jobs:
+            job.delete_others()
+    return [job.result(deadline, planned, complete=driver.has_all_of(job)) for job in jobs]
+
+
+def folders_of(output: str, patterns: int | None) -> list[str]:
+    """Return the folders of data sets: `output`, or for a list of patterns one in it for each.
+
+    Raises
+    ------
+    OutputError
+        There are several, and `output` is a data set itself.
+    """
+    if patterns is None:
+        return [output]
+    folder = Folder(output)
+    if folder.files() or folder.files(MANIFEST):
+        raise OutputError(f"{output}: expected a folder for data sets of several patterns, found files in it")
+    return [f"{output.rstrip('/')}/pattern-{number:03}" for number in range(patterns)]
 
 
 def _file(number: int) -> str:

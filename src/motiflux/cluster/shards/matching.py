@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from motiflux.api.listing import LateRows
 from motiflux.api.matching import DEFAULT_BATCH_ROWS, MAX_BATCH_ROWS, WithBar
 from motiflux.arguments import check_integer
-from motiflux.cluster.jobs import RowJob, WrittenRows
+from motiflux.cluster.jobs import RowJob, WrittenRows, run_jobs
 from motiflux.cluster.rows import ClusterRows
 from motiflux.cluster.shards.columns import ColumnsOfIds, IdColumns, parquet_of_ids
 from motiflux.cluster.shards.conditions import narrowed
@@ -135,26 +135,38 @@ def match_sharded(
 def write_sharded(
     workers: Workers,
     graph: ShardedGraph,
-    pattern: Pattern,
+    patterns: Sequence[Pattern],
     options: Mapping[str, Any],
     chosen: Mapping[str, Any],
-    output: str,
+    folders: Sequence[str],
     job: str | None,
-) -> WrittenRows:
-    """Write the rows of a pattern into a data set."""
+) -> list[WrittenRows]:
+    """Write the rows of each pattern into a data set in a folder of its own."""
     refuse_columns(options)
     with progress_callback(options.get("progress", False), "matching") as callback:
         request = make_request(**chosen, progress=callback)
         check_symmetry(request.semantics, request.symmetry)
         deadline = Deadline.after(request.timeout)
-        subject = narrowed(graph, pattern)
-        found = ranged(
-            subject.sketch, subject.pattern, request, deadline, counting=False, allowed=subject.allowed
-        )
-        planned = time.perf_counter()
-        if found is None:
-            raise ClusterError("match: time was up before the search was planned; nothing was written")
         graph.served()  # refuses a closed one
-        columns = IdColumns(pattern, bool(options.get("names", False)))
-        tasks = ShardedRows(workers, graph, found, columns)
-        return RowJob(workers, tasks, found.plan, request, output, job).run(deadline, planned)
+        planned = []
+        for pattern in patterns:
+            subject = narrowed(graph, pattern)
+            found = ranged(
+                subject.sketch,
+                subject.pattern,
+                request,
+                deadline,
+                counting=False,
+                allowed=subject.allowed,
+            )
+            if found is None:
+                raise ClusterError("match: time was up before the search was planned; nothing was written")
+            planned.append(found)
+        ended = time.perf_counter()
+        jobs = []
+        for at, (pattern, found, folder) in enumerate(zip(patterns, planned, folders, strict=True)):
+            columns = IdColumns(pattern, bool(options.get("names", False)))
+            tasks = ShardedRows(workers, graph, found, columns)
+            number = f", {at + 1}" if len(patterns) > 1 else ""
+            jobs.append(RowJob(workers, tasks, found.plan, request, folder, job, number))
+        return run_jobs(workers, jobs, request, deadline, ended)

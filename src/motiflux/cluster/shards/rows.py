@@ -351,7 +351,7 @@ class Rows:
         return int(piece.neighbors[piece.begins[0]])
 
     def pieces(self, ids: Ids, cut: Wanted) -> Iterator[Piece]:
-        """Iterate over rows of ascending vertices within a cut, in this order; of others in bounded pieces."""
+        """Iterate over rows of ascending vertices within a cut, in order; of others in bounded pieces."""
         hot = len(ids) if self._hot is None else int(np.searchsorted(ids, self._hot.first))
         places = np.searchsorted(ids[:hot], self.layout.starts).tolist()
         spans = [(shard, begin, end) for shard, (begin, end) in enumerate(pairwise(places)) if begin < end]
