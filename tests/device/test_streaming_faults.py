@@ -274,7 +274,8 @@ def test_a_process_ends_without_close(gpu: Device) -> None:
 
 
 def test_a_number_of_matches_beyond_128_bits_ends_the_stream(gpu: Device) -> None:
-    with opened(gpu, [TRIANGLE]) as stream:
+    # Totals in lines of their own are below 2^32.
+    with opened(gpu, [TRIANGLE], without=frozenset({"lines"})) as stream:
         path = star(2)
         submit_all(stream, of_kind(stream, path))
         stream.park()

@@ -121,6 +121,12 @@ class ChangingPlan(ctypes.Structure):
     ]
 
 
+def bytes_of_plan(sources: int) -> int:
+    """Return the bytes of a `ChangingPlan` with so many sources, without room for more."""
+    used = ChangingPlan.sources.offset + sources * ctypes.sizeof(ChangingSource)
+    return -(-used // 16) * 16
+
+
 class ChangingPlans(ctypes.Structure):
     """``match::ChangingPlans``."""
 
@@ -138,7 +144,7 @@ class ChangingPlans(ctypes.Structure):
         ("numbers", _u64),
         ("candidates", _u64),
         ("candidate_bytes", _u32),
-        ("unused", _u32),
+        ("plan_bytes", _u32),
     ]
 
 

@@ -81,6 +81,7 @@ UPDATE_SLOT = np.dtype([("done", "<u8"), ("cut", "<u4"), ("effect", "<u4")])
 STEPS = (
     "wait", "receive", "room", "list", "sort", "judge",
     "reserve", "headers", "copy", "install", "publish", "issue",
+    "prepared", "written", "opened", "listed", "filled",
 )  # fmt: skip
 """``streaming::Step``."""
 STAMPS = "seen", "begun", "published", "issued", "taken", "ready", "searched", "answered", "told"
@@ -119,6 +120,7 @@ class Progress(ctypes.Structure):
         ("unlinked", _u64),
         ("freed_versions", _u64),
         ("freed_slabs", _u64),
+        ("begun", _u64),
         ("turns", _u64),
         ("unlinked_top", _u32),
         ("first_waiting", _u32),
@@ -331,7 +333,7 @@ class Stream(ctypes.Structure):
         ("work", WorkList),
         ("updates", _u64),
         ("output", Ring),
-        *((name, _u64) for name in ("control", "status", "pending", "batch", "roots", "parts")),
+        *((name, _u64) for name in ("control", "status", "pending", "batch", "parts")),
         *((name, _u64) for name in ("plan_ends", "plans", "listed", "stamps", "lines")),
         *((name, _u32) for name in ("roots_of_group", "most_roots", "record_words", "updater_warps")),
         ("batch_updates", _u32),
@@ -339,6 +341,8 @@ class Stream(ctypes.Structure):
         ("stamp_count", _u32),
         ("line_count", _u32),
         ("update_count", _u32),
+        ("name_count", _u32),
+        ("plan_bytes", _u32),
         ("unused", _u32),
     ]
 

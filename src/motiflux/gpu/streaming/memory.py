@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.codegen import layout
-from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingPlans
+from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingPlans, bytes_of_plan
 from motiflux.codegen.streaming import (
     CONTROL,
     LINE_WORDS,
@@ -287,6 +287,7 @@ class StreamMemory:
         listed[: len(table.listed)] = table.listed
         self._put("listed", listed, "plans of a monitor")
         self._names = len(table.names)
+        self._sources = max((sum(len(step[0]) for step in steps) for steps in table.steps), default=0)
 
     def _allocate_lists(self, longest: int) -> None:
         """Have candidate lists with room for so many entries, of fewer groups if memory is short."""
@@ -360,13 +361,14 @@ class StreamMemory:
         given.updates, given.update_count = self._updates.address, self._update_count
         given.output = self._output.view(self.address("tickets"))
         given.control, given.status = self._host.address, self._host.address + 256
-        for name in ("pending", "roots", "parts", "listed", "stamps"):
+        for name in ("pending", "parts", "listed", "stamps"):
             setattr(given, name, self.address(name))
         given.batch = self.graph.address("batch")
         given.plan_ends, given.plans = self.kinds.address("plans_at"), self.kinds.address("plans")
         given.roots_of_group = given.most_roots = self._plans
         given.stamp_count, given.line_count = _STAMPED, len(self.lines)
         given.lines = 0 if self._lines is None else self._lines.address
+        given.name_count, given.plan_bytes = max(1, self._names), bytes_of_plan(self._sources)
         given.record_words, given.updater_warps = self._record_words, self._updater_warps
         if settings.preset == "paper":
             given.batch_updates, given.batch_nanoseconds = MOST_UPDATES, _PAPER_NANOSECONDS

@@ -113,9 +113,19 @@ struct ChangingPlans {
   // A bit for each vertex and column: candidate_bytes for each vertex. Null if plans are not filtered.
   const std::uint8_t* candidates;
   std::uint32_t candidate_bytes;
-  std::uint32_t unused;
+  // From a plan to the next one, of plans without what none of them uses (streaming/search_tables.hpp); 0:
+  // all of a ChangingPlan.
+  std::uint32_t plan_bytes;
 
   MOTIFLUX_DEVICE std::uint32_t levels() const { return most_levels; }
+  MOTIFLUX_DEVICE const ChangingPlan* plan(std::uint32_t number) const {
+#if defined(MOTIFLUX_VERSIONS)
+    if (plan_bytes != 0)
+      return reinterpret_cast<const ChangingPlan*>(reinterpret_cast<const unsigned char*>(plans) +
+                                                   std::uint64_t{number} * plan_bytes);
+#endif
+    return plans + number;
+  }
 };
 
 // The same, and plans may share levels.
@@ -192,7 +202,7 @@ class SelectedPlan {
 
   MOTIFLUX_DEVICE void select(std::uint32_t number) {
     const UpdateRoot& root = all_.roots[number];
-    plan_ = all_.plans + root.plan;
+    plan_ = all_.plan(root.plan);
     moment_ = root.moment;
     slot_ = root.slot;
 #if defined(MOTIFLUX_VERSIONS)

@@ -157,10 +157,17 @@ class Counting : public EveryLevel {
     return true;
   }
 
+  // What all lanes found since the last report, which leaves it out then.
   template <class Search>
-  MOTIFLUX_DEVICE void report(const Search& search) {
+  MOTIFLUX_DEVICE std::uint64_t take_found(const Search& search) {
     const std::uint64_t found = search.lanes().sum(found_);
     found_ = 0;
+    return found;
+  }
+
+  template <class Search>
+  MOTIFLUX_DEVICE void report(const Search& search) {
+    const std::uint64_t found = take_found(search);
     if (found == 0 || !search.lanes().leads()) return;
     if constexpr (Search::kChanging) {  // where larger numbers are added, too: the total may be near 2^128
       add_seldom(search.plan().total(), found, *search.task().control);
@@ -185,7 +192,7 @@ class Counting : public EveryLevel {
   MOTIFLUX_DEVICE void add(Search& search, const Number& number, bool overflow) {
     if (number.high == 0 && number.low <= 0xffffffffu && !overflow)
       found_ += number.low;  // 2^32 of these fit
-    else if (device::add_128(search.plan().total(), number.low, number.high) || overflow)
+    else if (device::add_128(search.total(), number.low, number.high) || overflow)
       note_overflow(search);
   }
 

@@ -34,6 +34,8 @@ class Levels {
 
   MOTIFLUX_DEVICE const Lanes& lanes() const { return lanes_; }
   MOTIFLUX_DEVICE const typename Plan::Held& plan() const { return plan_; }
+  // Where numbers that are too large to be kept are added, of searches from updates.
+  MOTIFLUX_DEVICE std::uint64_t* total() const { return plan_.total(); }
   MOTIFLUX_DEVICE const Task& task() const { return task_; }
   MOTIFLUX_DEVICE const SharedState& shared() const { return shared_; }
   MOTIFLUX_DEVICE std::uint32_t last() const { return last_; }

@@ -65,8 +65,8 @@ class Answering : public match::EveryLevel {
   MOTIFLUX_DEVICE bool stopped() const { return stopped_; }
 
   template <class Search>
-  MOTIFLUX_DEVICE void report(const Search& search) {
-    counting_.report(search);
+  MOTIFLUX_DEVICE void report(Search& search) {
+    if (!search.keep(counting_)) counting_.report(search);
   }
 
  private:

@@ -115,6 +115,24 @@ MOTIFLUX_DEVICE void end_step(const Team& team, Batch& batch, Step step) {
 #endif
 }
 
+// Cycles at the begin of a step of a single warp, and its end, by the lanes of the warp.
+MOTIFLUX_DEVICE std::uint64_t begin_step() {
+#if defined(MOTIFLUX_STAGE_TIMES)
+  return static_cast<std::uint64_t>(clock64());
+#else
+  return 0;
+#endif
+}
+
+template <class Lanes, class Batch>
+MOTIFLUX_DEVICE void end_step(const Lanes& lanes, Batch& batch, Step step, std::uint64_t begun) {
+#if defined(MOTIFLUX_STAGE_TIMES)
+  if (lanes.leads()) batch.times->end(step, begun);
+#else
+  static_cast<void>(lanes), static_cast<void>(batch), static_cast<void>(step), static_cast<void>(begun);
+#endif
+}
+
 namespace detail {
 
 // Calls take(i, sum of the values before i) for each number below `count`; returns the sum of all.

@@ -84,7 +84,7 @@ MOTIFLUX_DEVICE void take_over_slabs(const StreamGraph& graph) {
   const auto top = device::device_wide(progress.unlinked_top);
   if (top.load(device::Order::kRelaxed) == 0) return;
   std::uint32_t slab = top.exchange(std::uint32_t{0}, device::Order::kAcquire);
-  const std::uint64_t now = published_by_now(graph.stages);
+  const std::uint64_t now = begun_by_now(graph.stages);
   while (slab != 0) {
     const std::uint32_t next = link_of(graph.pool, slab).load(device::Order::kRelaxed);
     graph.pool.at<view::Slab>(slab)->unlinked = now;
@@ -98,12 +98,13 @@ MOTIFLUX_DEVICE void take_over_slabs(const StreamGraph& graph) {
   }
 }
 
-// Frees slabs that no reader can be in. Called by one lane.
+// Frees slabs that no reader can be in: all updates are done that were begun when it was unlinked, or all
+// that are begun now, where a batch was begun in vain. Called by one lane.
 MOTIFLUX_DEVICE void free_slabs(const StreamGraph& graph, std::uint64_t finished) {
   Progress& progress = *graph.stages.progress;
   while (progress.first_waiting != 0) {
     const std::uint32_t slab = progress.first_waiting;
-    if (graph.pool.at<view::Slab>(slab)->unlinked > finished) return;
+    if (graph.pool.at<view::Slab>(slab)->unlinked > finished && begun_by_now(graph.stages) > finished) return;
     progress.first_waiting = link_of(graph.pool, slab).load(device::Order::kRelaxed);
     wipe(graph, slab, sizeof(view::Slab));
     give(graph.pool, slab, sizeof(view::Slab));

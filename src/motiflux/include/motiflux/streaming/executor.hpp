@@ -6,7 +6,8 @@
 //                      walk     some candidates of one level below a root      given likewise
 //
 //   parts[slot]        1 + parts that were given - parts that are done; whoever ends the last part writes the
-//                      totals, and tells the collector that the update is done
+//                      totals, and tells the collector that the update is done. A group that had the only
+//                      root and gave no part away has kept the total, and writes it at once
 //
 // A group looks from time to time whether another one waits for work, and gives it the second half of its
 // roots, or else of its shallowest walk. What the other group finds at lower levels is the same: both read
@@ -17,6 +18,7 @@
 #define MOTIFLUX_VERSIONS  // where this header is compiled alone
 #endif
 
+#include "motiflux/match/count.cuh"
 #include "motiflux/match/search.hpp"
 #include "motiflux/streaming/answers.hpp"
 
@@ -35,10 +37,29 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   using Base = Sharing<Plan, Lanes>;
 
  public:
-  // Has the search work for a stream; called once, before it runs.
-  MOTIFLUX_DEVICE void serve(const streaming::Stream& stream) {
+  // Has the search work for a stream; called once, before it runs. Its roots are `roots`, from `first_root`
+  // on.
+  MOTIFLUX_DEVICE void serve(const streaming::Stream& stream, UpdateRoot* roots, std::uint32_t first_root) {
     stream_ = &stream;
-    first_root_ = static_cast<std::uint32_t>(lanes_.in_grid()) * stream.roots_of_group;
+    roots_ = roots;
+    first_root_ = first_root;
+  }
+
+  // Where numbers are added that are too large to be kept.
+  MOTIFLUX_DEVICE std::uint64_t* total() {
+    keeps_ = false;
+    return plan_.total();
+  }
+
+  // Keeps what was found, if the group has the only part of its update and the number is small; false if it
+  // is to be added to the total.
+  template <class Counting>
+  MOTIFLUX_DEVICE bool keep(Counting& counting) {
+    if (kept_ >> 32 != 0) keeps_ = false;
+    if (lanes_.ballot(lanes_.leads() && keeps_) == 0) return false;
+    const std::uint64_t found = counting.take_found(*this);
+    if (lanes_.leads()) kept_ += found;
+    return true;
   }
 
  protected:
@@ -48,6 +69,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   using Base::cursor_;
   using Base::lanes_;
   using Base::place_;
+  using Base::plan_;
   using Base::shared_;
   using Base::turns_to_check_;
 
@@ -87,13 +109,15 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     moment_ = 0;
     const std::uint64_t searched = streaming::stamp_now();
     lanes_.sync();
-    std::uint32_t left = 1;
-    if (lanes_.leads())
-      left = device::device_wide(stream_->parts[stream_->slot_of(moment)])
-                 .fetch_add(~std::uint32_t{0}, device::Order::kAcqRel);
-    if (lanes_.broadcast(left) != 1) return true;
-    lanes_.sync();
-    if (!streaming::write_totals(lanes_, *stream_, moment, plans_, count_, sign_)) return false;
+    if (!answer_kept(moment)) {
+      std::uint32_t left = 1;
+      if (lanes_.leads())
+        left = device::device_wide(stream_->parts[stream_->slot_of(moment)])
+                   .fetch_add(~std::uint32_t{0}, device::Order::kAcqRel);
+      if (lanes_.broadcast(left) != 1) return true;
+      lanes_.sync();
+      if (!streaming::write_totals(lanes_, *stream_, moment, plans_, count_, sign_)) return false;
+    }
     const std::uint64_t answered = streaming::stamp_now();
     lanes_.sync();
     if (lanes_.leads()) {
@@ -101,6 +125,21 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
       stream_->stamp(moment, streaming::Stamp::kAnswered, answered);
       streaming::finish(stream_->graph.stages, moment);
     }
+    return true;
+  }
+
+  // Writes the total that the group has kept, if it is all of its update's answer; else adds it to the total.
+  MOTIFLUX_DEVICE bool answer_kept(std::uint64_t moment) {
+    const bool is_all = lanes_.leads() && keeps_ && kept_ >> 32 == 0;
+    const auto total = static_cast<std::uint32_t>(kept_);
+    if (!is_all && kept_ != 0)  // of the leading lane
+      add_seldom(stream_->plan.totals + std::uint64_t{2} * stream_->total_of(moment, 0), kept_,
+                 *this->task_.control);
+    kept_ = 0;
+    keeps_ = false;
+    if (lanes_.ballot(is_all) == 0) return false;
+    const std::uint32_t plan = roots_[first_root_].plan;
+    streaming::write_line(lanes_, *stream_, moment, lanes_.ballot(total != 0), plan << 1 | sign_, total);
     return true;
   }
 
@@ -121,7 +160,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     const auto kind = static_cast<streaming::WorkKind>(work.kind);
     const std::uint32_t first = work.first, end = work.end, level = work.level;
     if (kind == streaming::WorkKind::kWalk) read_walk(work);
-    if (kind == streaming::WorkKind::kRoot && lanes_.leads()) stream_->roots[first_root_] = work.root;
+    if (kind == streaming::WorkKind::kRoot && lanes_.leads()) roots_[first_root_] = work.root;
     lanes_.sync();
     if (lanes_.leads()) streaming::release_work(list, ticket);
     if (kind == streaming::WorkKind::kWalk) {
@@ -133,6 +172,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     if (kind == streaming::WorkKind::kRoot) {
       place_.arc = first_root_;
       place_.arc_end = first_root_ + 1;
+      keeps_ = stream_->lines != nullptr;  // nothing is listed then
     } else if (!begin_roots<true>(0, count_)) {
       return false;
     }
@@ -151,7 +191,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     if (lanes_.leads()) {
       shared_.levels[level].cursor = cursor_;
       shared_.levels[0].base_size = first_root_;
-      stream_->roots[first_root_] = work.root;
+      roots_[first_root_] = work.root;
     }
   }
 
@@ -167,7 +207,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
       const bool searches = is_there && stream_->plan.plans[plan].level_count > streaming::kPair;
       const UpdateRoot root = root_of(plan, number);  // of lanes without one, too: they know the ends
       const std::uint32_t all = lanes_.ballot(searches);
-      if (searches) stream_->roots[first_root_ + roots + count_bits(all & bits_below(lanes_.lane()))] = root;
+      if (searches) roots_[first_root_ + roots + count_bits(all & bits_below(lanes_.lane()))] = root;
       roots += count_bits(all);
       if constexpr (answers_pairs)
         if (!answer_pair(root, is_there && !searches)) return false;
@@ -212,11 +252,11 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
 
   MOTIFLUX_DEVICE void give_roots() {
     const std::uint64_t kept = (place_.arc_end - place_.arc) / 2;
-    const std::uint32_t first = stream_->roots[place_.arc + kept].number;
-    const std::uint32_t end = stream_->roots[place_.arc_end - 1].number + 1;
+    const std::uint32_t first = roots_[place_.arc + kept].number;
+    const std::uint32_t end = roots_[place_.arc_end - 1].number + 1;
     const bool given = give([&](streaming::Work& work) {
       work.kind = static_cast<std::uint32_t>(streaming::WorkKind::kRoots);
-      work.root = stream_->roots[place_.arc];
+      work.root = roots_[place_.arc];
       work.first = first;
       work.end = end;
     });
@@ -228,7 +268,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
       work.kind = static_cast<std::uint32_t>(streaming::WorkKind::kWalk);
       work.level = level;
       work.cursor = walk;
-      work.root = stream_->roots[this->root()];
+      work.root = roots_[this->root()];
       for (std::uint32_t before = 0; before < level; ++before) work.vertices[before] = this->vertex(before);
     });
   }
@@ -239,8 +279,9 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     lanes_.sync();
     std::uint32_t given = 0;
     if (lanes_.leads()) {
-      const std::uint64_t ticket = streaming::open_work(stream_->work, stream_->graph.stages);
-      if (ticket != streaming::kNoTicket) {
+      keeps_ = false;
+      const std::uint64_t ticket = streaming::open_work(stream_->work, 1);
+      if (streaming::wait_for_place(stream_->work, stream_->graph.stages, ticket)) {
         streaming::Work& work = stream_->work.of(ticket);
         work.moment = moment_;
         work.plans = plans_;
@@ -259,12 +300,16 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   static constexpr std::uint32_t kChecksOfReport = 64;
 
   const streaming::Stream* stream_ = nullptr;
+  UpdateRoot* roots_ = nullptr;
   std::uint64_t moment_ = 0;             // of the update that the group searches for; 0: none
   std::uint32_t plans_ = 0, count_ = 0;  // of its roots
   std::uint32_t ends_[2] = {0, 0};
   std::uint32_t sign_ = 0;
   std::uint32_t checks_ = 0;
   std::uint32_t first_root_ = 0;
+  // Of the leading lane: whether the group has the only part of its update, and what it found then.
+  bool keeps_ = false;
+  std::uint64_t kept_ = 0;
 };
 
 }  // namespace motiflux::match

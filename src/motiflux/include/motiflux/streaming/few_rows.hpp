@@ -17,18 +17,19 @@
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
 #include "motiflux/streaming/invariants.hpp"
 #endif
+#include "motiflux/device/fetch.hpp"
 #include "motiflux/streaming/write_versions.hpp"
 
 namespace motiflux::streaming {
 
 inline constexpr std::uint32_t kMostFew = 64;
 inline constexpr std::uint32_t kRowsOfWarp = 4;
-// Rows of a warp with at most so many entries are read together, longer ones one after another; still longer
-// ones by all warps together.
+// Rows of more entries are written by all warps together. Of an edge's entry that is looked for in a row, so
+// many are left before all of these are looked at.
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
-inline constexpr std::uint32_t kMostTogether = 3, kMostOfWarp = 6;  // so that tests have all
+inline constexpr std::uint32_t kMostOfWarp = 6, kMostOfPart = 1;  // so that tests have all
 #else
-inline constexpr std::uint32_t kMostTogether = 64, kMostOfWarp = 4096;
+inline constexpr std::uint32_t kMostOfWarp = 4096, kMostOfPart = 32;
 #endif
 
 // Updates whose changes are few, and these changes, in shared memory.
@@ -177,6 +178,17 @@ MOTIFLUX_DEVICE void list_few(const Lanes& lanes, const StreamGraph& graph, cons
   lanes.sync();
 }
 
+// Has rows of listed changes fetched to the second cache, by a group of lanes: their heads and the begins of
+// their versions.
+template <class Lanes>
+MOTIFLUX_DEVICE void fetch_few(const Lanes& lanes, const StreamGraph& graph, const FewChanges& few) {
+  if (few.updates == 0) return;
+  for (std::uint32_t change = lanes.lane(); change < few.count; change += Lanes::kLanes) {
+    const std::uint32_t newest = newest_of(graph, static_cast<std::uint32_t>(few.keys[change] >> 32));
+    if (newest != kNoBlock) device::fetch_line(graph.version(newest));
+  }
+}
+
 namespace detail {
 
 // The lives of a version of so many entries.
@@ -184,41 +196,116 @@ MOTIFLUX_DEVICE view::Life* lives_of(view::Version& version, std::uint32_t size)
   return reinterpret_cast<view::Life*>(version.ids() + size + size % 2);
 }
 
-inline constexpr std::uint32_t kStrips = 2;  // of a short row's entries
-static_assert(kMostTogether <= kStrips * 32);
+inline constexpr std::uint32_t kStrips = 2;  // of entries of a row that are looked at together
+static_assert(kMostOfPart + 32 <= kStrips * 32);
 
-// The entry of each lane's row that has the lane's id and no end, or kNoEntry; the first lanes have rows, of
-// `size` entries in a block. Called by all lanes of a warp.
-template <class Warp>
-MOTIFLUX_DEVICE std::uint32_t find_in_rows(const Warp& warp, const StreamGraph& graph, std::uint32_t block,
-                                           std::uint32_t size, std::uint32_t id) {
-  std::uint32_t blocks[kRowsOfWarp], sizes[kRowsOfWarp], ids[kRowsOfWarp];
-  for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
-    blocks[row] = warp.broadcast(block, row);
-    sizes[row] = warp.broadcast(size, row);
-    ids[row] = warp.broadcast(id, row);
+// Ids of the rows of a warp, which waits for those of all rows at once. The first lanes have rows.
+struct IdsOfRows {
+  std::uint32_t blocks[kRowsOfWarp], sizes[kRowsOfWarp], wanted[kRowsOfWarp];
+  std::uint32_t first[kRowsOfWarp];           // the first entry that is looked at
+  std::uint32_t found[kRowsOfWarp][kStrips];  // ids from there on
+
+  MOTIFLUX_DEVICE const std::uint32_t* ids(const StreamGraph& graph, std::uint32_t row) const {
+    return graph.version(blocks[row])->ids();
   }
-  std::uint32_t found[kRowsOfWarp][kStrips], last[kRowsOfWarp][kStrips];
-  for (std::uint32_t row = 0; row < kRowsOfWarp; ++row)
-    for (std::uint32_t strip = 0; strip < kStrips; ++strip) {
-      const std::uint32_t entry = strip * Warp::kLanes + warp.lane();
-      const bool is_there = sizes[row] <= kMostTogether && entry < sizes[row];
-      view::Version& version = *graph.version(blocks[row]);
-      found[row][strip] = is_there ? version.ids()[entry] : 0;
-      last[row][strip] = is_there ? lives_of(version, sizes[row])[entry].last : 0;
+
+  // Reads the first entries. Sizes are on their way with the ids, so more is read than there may be.
+  template <class Warp>
+  MOTIFLUX_DEVICE void read(const Warp& warp, const StreamGraph& graph, std::uint32_t block,
+                            std::uint32_t id) {
+    const std::uint64_t units = graph.pool.units;
+    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
+      blocks[row] = warp.broadcast(block, row);
+      wanted[row] = warp.broadcast(id, row);
+      first[row] = 0;
     }
-  std::uint32_t mine = kNoEntry;
-  for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
+    const std::uint32_t size = block != kNoBlock ? graph.version(block)->size : 0;
+    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row)
+      for (std::uint32_t strip = 0; strip < kStrips; ++strip) {
+        const std::uint32_t entry = strip * Warp::kLanes + warp.lane();
+        const std::uint64_t unit = blocks[row] + view::bytes_of_version(entry) / kUnitBytes + 1;
+        found[row][strip] = blocks[row] != kNoBlock && unit < units ? ids(graph, row)[entry] : 0;
+      }
+    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) sizes[row] = warp.broadcast(size, row);
+  }
+
+  // Has those rows that are longer read where the wanted ids are, by parts of all rows at a time.
+  template <class Warp>
+  MOTIFLUX_DEVICE void narrow(const Warp& warp, const StreamGraph& graph) {
+    constexpr std::uint32_t kMost =
+        kMostOfPart < 32 ? kMostOfPart : kStrips * 32;  // of a row that is read whole
+    std::uint32_t end[kRowsOfWarp];                     // the first entry that is not less is in [first, end]
+    bool goes_on = false;
+    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
+      end[row] = sizes[row] > kMost ? sizes[row] : 0;
+      goes_on |= end[row] != 0;
+    }
+    if (!goes_on) return;
+    while (goes_on) {
+      bool is_less[kRowsOfWarp];
+      for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
+        const std::uint32_t step = (end[row] - first[row] + Warp::kLanes - 1) / Warp::kLanes;
+        const std::uint32_t last = first[row] + (warp.lane() + 1) * step - 1;  // of the lane's part
+        const bool is_there = end[row] > first[row] + kMostOfPart && last < end[row];
+        is_less[row] = is_there && ids(graph, row)[last] < wanted[row];
+      }
+      goes_on = false;
+      for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
+        const std::uint32_t parts = count_bits(warp.ballot(is_less[row]));
+        if (end[row] <= first[row] + kMostOfPart) continue;
+        const std::uint32_t step = (end[row] - first[row] + Warp::kLanes - 1) / Warp::kLanes;
+        first[row] += parts * step;
+        if (end[row] - first[row] > step) end[row] = first[row] + step;
+        goes_on |= end[row] > first[row] + kMostOfPart;
+      }
+    }
+    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row)
+      for (std::uint32_t strip = 0; strip < kStrips; ++strip) {
+        const std::uint32_t entry = first[row] + strip * Warp::kLanes + warp.lane();
+        if (sizes[row] > kMost) found[row][strip] = entry < sizes[row] ? ids(graph, row)[entry] : 0;
+      }
+  }
+
+  // The living entry of the lane's row that has the wanted id, or kNoEntry.
+  template <class Warp>
+  MOTIFLUX_DEVICE std::uint32_t find(const Warp& warp, const StreamGraph& graph, std::uint32_t id) const {
+    std::uint32_t mine[kStrips] = {};  // of the lane's row, which entries have the id
+    std::uint32_t block = kNoBlock, size = 0, begin = 0;
+    bool is_beyond = false;  // whether entries behind those that were read may have it, too
+    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
+      const bool is_own = warp.lane() == row;
+      for (std::uint32_t strip = 0; strip < kStrips; ++strip) {
+        const std::uint32_t entry = first[row] + strip * Warp::kLanes + warp.lane();
+        const bool is_there = entry < sizes[row];
+        const std::uint32_t equal = warp.ballot(is_there && found[row][strip] == wanted[row]);
+        if (is_own) mine[strip] = equal;
+      }
+      const std::uint32_t through = first[row] + kStrips * Warp::kLanes;
+      const std::uint32_t last = warp.broadcast(found[row][kStrips - 1], Warp::kLanes - 1);
+      if (!is_own) continue;
+      block = blocks[row], size = sizes[row], begin = first[row];
+      is_beyond = through < size && last <= wanted[row];
+    }
     std::uint32_t entry = kNoEntry;
-    for (std::uint32_t strip = kStrips; strip-- > 0;) {
-      const bool lives = last[row][strip] == view::Life::kForever && found[row][strip] == ids[row];
-      const std::uint32_t living = warp.ballot(lives);
-      if (living != 0) entry = strip * Warp::kLanes + lowest_bit(living);
-    }
-    if (sizes[row] > kMostTogether) entry = find_living(warp, *graph.version(blocks[row]), ids[row]);
-    if (warp.lane() == row) mine = entry;
+    for (std::uint32_t strip = 0; strip < kStrips; ++strip)
+      for (std::uint32_t equal = mine[strip]; equal != 0 && entry == kNoEntry; equal &= equal - 1) {
+        const std::uint32_t at = begin + strip * Warp::kLanes + lowest_bit(equal);
+        if (lives_of(*graph.version(block), size)[at].last == view::Life::kForever) entry = at;
+      }
+    if (entry == kNoEntry && is_beyond) entry = find_living(*graph.version(block), id);
+    return entry;
   }
-  return mine;
+};
+
+// The living entry of an id in the lane's row, whose newest version is given, or kNoEntry; the first lanes
+// have rows.
+template <class Warp>
+MOTIFLUX_DEVICE std::uint32_t find_in_rows(const Warp& warp, const StreamGraph& graph, std::uint32_t newest,
+                                           std::uint32_t id) {
+  IdsOfRows ids;
+  ids.read(warp, graph, newest, id);
+  ids.narrow(warp, graph);
+  return ids.find(warp, graph, id);
 }
 
 // Judges the changes of a warp's rows, and takes memory for them; notes in `failed` what it cannot do. The
@@ -229,14 +316,13 @@ MOTIFLUX_DEVICE void prepare_rows(const Warp& warp, const StreamGraph& graph, co
   const bool has_row = change < batch.changes;
   const std::uint64_t key = has_row ? batch.keys[change] : 0;
   const auto row_number = static_cast<std::uint32_t>(key >> 32);
-  std::uint32_t newest = kNoBlock, size = 0;
+  std::uint32_t newest = kNoBlock;
   bool in_head = false;
   if (has_row) {
     newest = newest_of(graph, row_number);
     in_head = has_room_in_head(graph, row_number);
-    if (newest != kNoBlock) size = graph.version(newest)->size;
   }
-  const std::uint32_t entry = find_in_rows(warp, graph, newest, size, static_cast<std::uint32_t>(key));
+  const std::uint32_t entry = find_in_rows(warp, graph, newest, static_cast<std::uint32_t>(key));
   if (!has_row) return;
   const Update update = updates[batch.update_of[change] & ~Batch::kFirstPlace];
   const bool inserts = update.is_insertion(), lives = entry != kNoEntry, effective = inserts != lives;
@@ -264,9 +350,9 @@ MOTIFLUX_DEVICE void prepare_rows(const Warp& warp, const StreamGraph& graph, co
 
 // Where the next living entries of a row go, and the one that is inserted among them.
 struct CopiedRow {
-  std::uint32_t* ids;
-  view::Life* lives;
-  std::uint32_t inserted;
+  std::uint32_t* ids = nullptr;
+  view::Life* lives = nullptr;
+  std::uint32_t inserted = 0;
   std::uint32_t survived = 0, before = 0;  // of them, those before the inserted one
 
   template <class Lanes>
@@ -297,29 +383,41 @@ MOTIFLUX_DEVICE CopiedRow copied_row(const StreamGraph& graph, const Batch& batc
           static_cast<std::uint32_t>(batch.keys[row.first_change])};
 }
 
-// Copies the living entries of a long row to its new version, and the inserted one among them.
-template <class Lanes, class Batch>
-MOTIFLUX_DEVICE void copy_row(const Lanes& lanes, const StreamGraph& graph, const Batch& batch,
-                              const WrittenRow& row) {
-  constexpr std::uint32_t kAtOnce = 8;  // entries of a lane that it waits for at once
-  CopiedRow copied = copied_row(graph, batch, row);
-  for (std::uint32_t first = 0; first < row.old_size; first += kAtOnce * Lanes::kLanes) {
-    view::Version& old = *graph.version(row.old);
-    std::uint32_t found[kAtOnce];
-    bool survives[kAtOnce];
-    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
-      const std::uint32_t entry = first + k * Lanes::kLanes + lanes.lane();
-      const bool is_there = entry < row.old_size;
-      found[k] = is_there ? old.ids()[entry] : 0;
-      survives[k] = is_there && lives_of(old, row.old_size)[entry].last == view::Life::kForever;
-    }
-    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
-      if (first + k * Lanes::kLanes >= row.old_size) break;
-      copied.write(lanes, found[k], survives[k]);
-    }
+// A strip of the entries of a warp's rows that get new versions: these rows one after another. A row without
+// entries has one strip.
+template <class Batch>
+class Strip {
+ public:
+  MOTIFLUX_DEVICE Strip(const Batch& batch, std::uint32_t first, std::uint32_t step)
+      : batch_(batch), change_(first), step_(step), end_(first + kRowsOfWarp * step) {
+    if (end_ > batch.changes) end_ = batch.changes;
+    skip();
   }
-  if (lanes.leads()) copied.end();
-}
+
+  MOTIFLUX_DEVICE bool is_there() const { return change_ < end_; }
+  MOTIFLUX_DEVICE const WrittenRow& row() const { return batch_.written[change_]; }
+  MOTIFLUX_DEVICE std::uint32_t begin() const { return begin_; }
+  MOTIFLUX_DEVICE bool is_last() const { return begin_ + 32 >= row().old_size; }
+
+  MOTIFLUX_DEVICE void advance() {
+    if (!is_last()) {
+      begin_ += 32;
+      return;
+    }
+    begin_ = 0;
+    change_ += step_;
+    skip();
+  }
+
+ private:
+  MOTIFLUX_DEVICE void skip() {
+    while (change_ < end_ && !is_renewed(row())) change_ += step_;
+  }
+
+  const Batch& batch_;
+  std::uint32_t change_, step_, end_, begin_ = 0;
+};
+
 // Lists the old version of a change's row with those that its update cuts: each is linked to that of the next
 // change. Returns the latter, and notes the first one of the update.
 template <class Batch>
@@ -338,56 +436,58 @@ MOTIFLUX_DEVICE std::uint32_t link_cut(const StreamGraph& graph, const Batch& ba
   return kNoBlock;
 }
 
+// Writes what is known of a lane's row without its entries, and what readers of the old version need.
+template <class Batch>
+MOTIFLUX_DEVICE void write_ends(const StreamGraph& graph, const Batch& batch, std::uint32_t change) {
+  const WrittenRow& row = batch.written[change];
+  if ((batch.states[change] & kEndsOld) != 0) {
+    view::Version& old = *graph.version(row.old);
+    device::device_wide(lives_of(old, row.old_size)[batch.entries[change]].last)
+        .store(static_cast<std::uint32_t>(batch.moment(change) - old.first), device::Order::kRelaxed);
+  }
+  note_ends(graph, row);
+  if (!is_renewed(row)) return;
+  write_header(graph, batch, row);
+  install_old(graph, row, link_cut(graph, batch, change));
+}
+
 // Writes a warp's rows that were prepared: those of the changes `first`, `first` + `step` and so on.
 template <class Warp, class Batch>
 MOTIFLUX_DEVICE void write_rows(const Warp& warp, const StreamGraph& graph, Batch& batch, std::uint32_t first,
                                 std::uint32_t step) {
-  // Entries of short rows are on their way while headers are written.
-  std::uint32_t found[kRowsOfWarp][kStrips], last[kRowsOfWarp][kStrips];
-  for (std::uint32_t number = 0; number < kRowsOfWarp; ++number) {
-    const std::uint32_t change = first + number * step;
-    const WrittenRow& row = batch.written[change < batch.changes ? change : first];
-    const bool is_copied = change < batch.changes && is_renewed(row) && row.old_size <= kMostTogether;
-    view::Version& old = *graph.version(row.old);
-    for (std::uint32_t strip = 0; strip < kStrips; ++strip) {
-      const std::uint32_t entry = strip * Warp::kLanes + warp.lane();
-      const bool is_there = is_copied && entry < row.old_size;
-      found[number][strip] = is_there ? old.ids()[entry] : 0;
-      last[number][strip] = is_there ? lives_of(old, row.old_size)[entry].last : 0;
-    }
-  }
+  constexpr std::uint32_t kAtOnce = 8;  // strips that the warp waits for at once
   const std::uint32_t own = first + warp.lane() * step;
   const bool has_row = warp.lane() < kRowsOfWarp && own < batch.changes;
-  const WrittenRow& mine = batch.written[has_row ? own : first];
-  const bool installs = has_row && is_renewed(mine);
-  if (has_row) {
-    if ((batch.states[own] & kEndsOld) != 0) {
-      view::Version& old = *graph.version(mine.old);
-      device::device_wide(lives_of(old, mine.old_size)[batch.entries[own]].last)
-          .store(static_cast<std::uint32_t>(batch.moment(own) - old.first), device::Order::kRelaxed);
+  Strip<Batch> read(batch, first, step), written = read;
+  CopiedRow copied{};
+  bool is_first = true;
+  while (is_first || written.is_there()) {
+    std::uint32_t found[kAtOnce], last[kAtOnce];
+    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+      found[k] = last[k] = 0;
+      if (!read.is_there()) continue;
+      const WrittenRow& row = read.row();
+      const std::uint32_t entry = read.begin() + warp.lane();
+      if (entry < row.old_size) {
+        view::Version& old = *graph.version(row.old);
+        found[k] = old.ids()[entry];
+        last[k] = lives_of(old, row.old_size)[entry].last;
+      }
+      read.advance();
     }
-    note_ends(graph, mine);
-  }
-  if (installs) {
-    write_header(graph, batch, mine);
-    install_old(graph, mine, link_cut(graph, batch, own));
-  }
-  for (std::uint32_t number = 0; number < kRowsOfWarp; ++number) {
-    const std::uint32_t change = first + number * step;
-    if (change >= batch.changes) break;
-    const WrittenRow& row = batch.written[change];
-    if (!is_renewed(row)) continue;
-    if (row.old_size > kMostTogether) {
-      copy_row(warp, graph, batch, row);
-      continue;
+    // The first entries are on their way meanwhile.
+    if (is_first && has_row) write_ends(graph, batch, own);
+    is_first = false;
+    warp.sync();
+    for (std::uint32_t k = 0; k < kAtOnce && written.is_there(); ++k) {
+      if (written.begin() == 0) copied = copied_row(graph, batch, written.row());
+      copied.write(warp, found[k], last[k] == view::Life::kForever);
+      if (written.is_last() && warp.leads()) copied.end();
+      written.advance();
     }
-    CopiedRow copied = copied_row(graph, batch, row);
-    for (std::uint32_t strip = 0; strip < kStrips; ++strip)
-      copied.write(warp, found[number][strip], last[number][strip] == view::Life::kForever);
-    if (warp.leads()) copied.end();
   }
   warp.sync();
-  if (installs) install_new(graph, mine);
+  if (has_row && is_renewed(batch.written[own])) install_new(graph, batch.written[own]);
 }
 
 }  // namespace detail

@@ -39,7 +39,7 @@ struct KeptBlocks {
   static constexpr std::uint32_t kClasses = 28, kMost = 32;  // blocks of up to kMostUnits
   static constexpr std::uint32_t kMostUnits = 256;
   static constexpr std::uint32_t kSmall = 12, kMostOfOthers = 4;  // classes of up to 16 units
-  static constexpr std::uint32_t kPops = 4;                       // of a class at a time, one after another
+  static constexpr std::uint32_t kPops = 4;                       // of a class at a time
   static constexpr std::uint64_t kLeastPool = 1 << 20;  // units of a pool of which middle blocks are kept
   static constexpr std::uint32_t kSlabs = kClasses;     // the number of their count
 
@@ -97,9 +97,27 @@ struct KeptBlocks {
   // there then, new ones, which come at once. Called by all lanes of a group while no other thread takes.
   template <class Lanes>
   MOTIFLUX_DEVICE void fill(const Lanes& lanes, const Pool& pool) {
+    static_assert(Lanes::kLanes > kClasses);
     if (lanes.leads()) count_in_use(pool);
-    for (std::uint32_t kind = lanes.lane(); kind <= kClasses; kind += Lanes::kLanes)
-      fill_kind(pool, kind, most_of(pool, kind));
+    const std::uint32_t kind = lanes.lane();
+    std::uint32_t missing = 0;
+    std::uint64_t units = 0;
+    if (kind <= kClasses) {
+      units = units_of_class(class_of(kind));
+      missing = pop_some(pool, kind, most_of(pool, kind));
+    }
+    // All that is new comes at once, if there is as much.
+    const auto wanted = static_cast<std::uint32_t>(missing * units);
+    const std::uint32_t before = lanes.sums_before(wanted);
+    const std::uint32_t all = lanes.broadcast(before + wanted, Lanes::kLanes - 1);
+    std::uint32_t block = lanes.leads() && all != 0 ? carve(pool, all) : kNoBlock;
+    block = lanes.broadcast(block);
+    if (block != kNoBlock)
+      block += before;
+    else if (missing != 0)
+      block = carve(pool, wanted);
+    for (std::uint32_t carved = 0; block != kNoBlock && carved < missing; ++carved, block += units)
+      add(pool, kind, counts[kind]++, block);
     lanes.sync();
   }
 
@@ -110,19 +128,15 @@ struct KeptBlocks {
     return kind == kSlabs || has_room ? kMostOfOthers : 0;
   }
 
-  MOTIFLUX_DEVICE void fill_kind(const Pool& pool, std::uint32_t kind, std::uint32_t most) {
-    std::uint32_t count = counts[kind];
-    for (std::uint32_t pops = 0; pops < kPops && count < most; ++pops) {
-      const std::uint32_t block = detail::pop(pool, class_of(kind));
-      if (block == kNoBlock) break;
-      add(pool, kind, count++, block);
-    }
-    const std::uint64_t units = units_of_class(class_of(kind));
-    const std::uint32_t missing = 2 * count < most ? (most + 1) / 2 - count : 0;
-    std::uint32_t block = missing > 0 ? carve(pool, missing * units) : kNoBlock;
-    for (std::uint32_t carved = 0; block != kNoBlock && carved < missing; ++carved, block += units)
-      add(pool, kind, count++, block);
+  // Takes blocks of a kind that were given back; returns how many new ones are to come.
+  MOTIFLUX_DEVICE std::uint32_t pop_some(const Pool& pool, std::uint32_t kind, std::uint32_t most) {
+    std::uint32_t count = counts[kind], popped[kPops];
+    const std::uint32_t wanted = most > count ? most - count : 0;
+    const std::uint32_t found = wanted != 0 ? detail::pop_several(pool, class_of(kind), popped, wanted) : 0;
+    for (std::uint32_t number = 0; number < kPops; ++number)
+      if (number < found) add(pool, kind, count++, popped[number]);
     counts[kind] = count;
+    return 2 * count < most ? (most + 1) / 2 - count : 0;
   }
 
   MOTIFLUX_DEVICE void add(const Pool& pool, std::uint32_t kind, std::uint32_t at, std::uint32_t block) {

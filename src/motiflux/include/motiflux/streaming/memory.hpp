@@ -79,6 +79,28 @@ MOTIFLUX_DEVICE std::uint32_t pop(const Pool& pool, std::uint32_t size_class) {
   }
 }
 
+// Pops up to `wanted` blocks of a class at once into `popped`; returns how many. While the top stays the
+// same, so does all that is below it, but threads that pop may write to a block that is no longer there: a
+// link is followed if it is one of a block.
+template <std::uint32_t most>
+MOTIFLUX_DEVICE std::uint32_t pop_several(const Pool& pool, std::uint32_t size_class,
+                                          std::uint32_t (&popped)[most], std::uint32_t wanted) {
+  const auto word = device::device_wide(pool.counts->tops[size_class]);
+  std::uint64_t top = word.load(device::Order::kAcquire);
+  for (;;) {
+    auto block = static_cast<std::uint32_t>(top);
+    std::uint32_t found = 0;
+    for (std::uint32_t number = 0; number < most; ++number) {
+      if (number >= wanted || block == kNoBlock || block >= pool.units) continue;
+      popped[number] = block;
+      ++found;
+      block = link_of(pool, block).load(device::Order::kRelaxed);
+    }
+    if (found == 0) return 0;
+    if (word.compare_exchange(top, next_top(top, block), device::Order::kAcqRel)) return found;
+  }
+}
+
 // Pushes the units from `first` as blocks, the largest first.
 MOTIFLUX_DEVICE_CALL void push_units(const Pool& pool, std::uint64_t first, std::uint64_t units) {
   while (units > 0) {

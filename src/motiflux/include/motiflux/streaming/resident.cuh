@@ -21,6 +21,7 @@
 #include "motiflux/streaming/few_rows.hpp"
 #include "motiflux/streaming/lines.hpp"
 #include "motiflux/streaming/receive.hpp"
+#include "motiflux/streaming/search_tables.hpp"
 #include "motiflux/streaming/team.hpp"
 
 namespace motiflux::streaming {
@@ -34,34 +35,96 @@ MOTIFLUX_DEVICE bool is_asked(std::uint32_t& flag) {
 // Instead of the ticket of a work: the update is done when it is published.
 inline constexpr std::uint64_t kNoSearch = kNoTicket - 1;
 
-// Writes the work of an update, which is to be handed over; returns its ticket, or kNoSearch if it concerns
-// no plan or has no effect. kNoTicket: the kernel ends.
-MOTIFLUX_DEVICE std::uint64_t open_update(const Stream& stream, const Update& update, std::uint64_t moment) {
-  const Stages& stages = stream.graph.stages;
-  const std::uint32_t begin = stream.first_plan(update.of), end = stream.end_plan(update.of);
-  const bool changes = (update.inserts & Update::kJudged) != 0 ||
-                       static_cast<Effect>(stages.slot(moment).effect) != Effect::kNone;
-  if (!changes || begin == end) return kNoSearch;
-  const std::uint64_t ticket = open_work(stream.work, stages);
-  if (ticket == kNoTicket) return ticket;
+// The plans of the kind that updates had before: most have the same one. Kinds do not change while the kernel
+// runs.
+struct KnownPlans {
+  std::uint32_t of = ~std::uint32_t{0};
+  std::uint32_t begin = 0, count = 0;
+  std::uint32_t plan = 0, listed = 0;  // of the only one
+  bool is_root = false;                // whether that one is searched
+
+  MOTIFLUX_DEVICE void know(const Stream& stream, std::uint32_t kind) {
+    if (kind == of) return;
+    of = kind;
+    begin = stream.first_plan(kind);
+    count = stream.end_plan(kind) - begin;
+    is_root = false;
+    if (count != 1) return;
+    plan = stream.plans[begin];
+    listed = stream.listed[plan];
+    is_root = stream.plan.plans[plan].level_count > kPair;
+  }
+};
+
+// Whether an update has work: it concerns a plan and has an effect.
+MOTIFLUX_DEVICE bool has_work(const Stream& stream, const Update& update, std::uint64_t moment,
+                              const KnownPlans& plans) {
+  if (plans.count == 0) return false;
+  return (update.inserts & Update::kJudged) != 0 ||
+         static_cast<Effect>(stream.graph.stages.slot(moment).effect) != Effect::kNone;
+}
+
+// Writes the work of an update, which is to be handed over.
+MOTIFLUX_DEVICE void write_work(const Stream& stream, const Update& update, std::uint64_t moment,
+                                const KnownPlans& plans, std::uint64_t ticket) {
   device::device_wide(stream.parts[stream.slot_of(moment)]).store(1u, device::Order::kRelaxed);
   Work& work = stream.work.of(ticket);
-  work.kind = static_cast<std::uint32_t>(WorkKind::kUpdate);
+  work.kind = static_cast<std::uint32_t>(plans.is_root ? WorkKind::kRoot : WorkKind::kUpdate);
   work.moment = moment;
-  work.plans = begin;
-  work.count = end - begin;
+  work.plans = plans.begin;
+  work.count = plans.count;
   match::UpdateRoot& root = work.root;
   root.vertices[0] = update.source;
   root.vertices[1] = update.target;
   root.listed = (update.is_insertion() ? kAppears : 0) << 1;
-  if (work.count != 1) return ticket;
-  root.plan = stream.plans[begin];
-  if (stream.plan.plans[root.plan].level_count <= kPair) return ticket;
-  work.kind = static_cast<std::uint32_t>(WorkKind::kRoot);
+  if (!plans.is_root) return;
+  root.plan = plans.plan;
   root.number = 0;
   root.moment = moment;
   root.slot = stream.total_of(moment, 0);
-  root.listed |= stream.listed[root.plan];
+  root.listed |= plans.listed;
+}
+
+// Writes the work of an update; returns its ticket, or kNoSearch if it has none. kNoTicket: the kernel ends.
+MOTIFLUX_DEVICE std::uint64_t open_update(const Stream& stream, const Update& update, std::uint64_t moment) {
+  KnownPlans plans;
+  plans.know(stream, update.of);
+  if (!has_work(stream, update, moment, plans)) return kNoSearch;
+  const std::uint64_t ticket = open_work(stream.work, 1);
+  if (!wait_for_place(stream.work, stream.graph.stages, ticket)) return kNoTicket;
+  write_work(stream, update, moment, plans, ticket);
+  return ticket;
+}
+
+// The next tickets, as a group expects them, and whether the lane's place is free: then it is if that is the
+// ticket that the lane gets.
+struct ExpectedTicket {
+  std::uint64_t ticket = kNoTicket;
+
+  template <class Lanes>
+  MOTIFLUX_DEVICE void look(const Lanes& lanes, const Stream& stream, bool has_update) {
+    std::uint64_t first = 0;
+    if (lanes.leads()) first = device::device_wide(stream.work.counts->issued).load(device::Order::kRelaxed);
+    ticket = lanes.broadcast(first) + lanes.lane();
+    if (!has_update || !is_free(stream.work, ticket)) ticket = kNoTicket;
+  }
+};
+
+// The same as open_update for the updates of a group's lanes.
+template <class Lanes>
+MOTIFLUX_DEVICE std::uint64_t open_updates(const Lanes& lanes, const Stream& stream, const Update& update,
+                                           std::uint64_t moment, bool has_update, const KnownPlans& plans,
+                                           const ExpectedTicket& expected) {
+  const bool works = has_update && has_work(stream, update, moment, plans);
+  const std::uint32_t working = lanes.ballot(works);
+  std::uint64_t first = 0;
+  if (lanes.leads() && working != 0) first = open_work(stream.work, count_bits(working));
+  const std::uint64_t ticket = lanes.broadcast(first) + count_bits(working & bits_below(lanes.lane()));
+  if (!has_update) return kNoTicket;
+  if (!works) return kNoSearch;
+  if (ticket != expected.ticket && !wait_for_place(stream.work, stream.graph.stages, ticket))
+    return kNoTicket;
+  write_work(stream, update, moment, plans, ticket);
   return ticket;
 }
 
@@ -122,10 +185,18 @@ struct UpdaterMemory {
   std::uint32_t parks;       // whether no further update is to be received
 };
 
+// The one of the block. Functions that are not inlined ask for it, too: what they get by reference might be
+// any memory.
+MOTIFLUX_DEVICE UpdaterMemory& updater_memory() {
+  __shared__ UpdaterMemory memory;
+  return memory;
+}
+
 // The last moment that is published, and one up to which slots of updates are free, in all threads.
 struct UpdaterPlace {
   std::uint64_t published, free_until;
   KnownPlaces known;       // of the warp that receives
+  KnownPlans plans;        // of each lane of the warp that issues
   std::uint32_t turn = 0;  // the number of the batch in `listed`
 };
 
@@ -178,9 +249,9 @@ MOTIFLUX_DEVICE bool is_to_look_up(const Stream& stream, UpdaterMemory& memory, 
 //   rows are written    | works are written; the next batch is received and listed
 template <class Team, class Lanes>
 MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, const UpdaterRoles& roles,
-                                       const Stream& stream, UpdaterMemory& memory, UpdaterPlace& place,
-                                       bool& goes_on) {
+                                       const Stream& stream, UpdaterPlace& place, bool& goes_on) {
   constexpr std::uint32_t kTurnsOfHost = 8;  // between looks at flags
+  UpdaterMemory& memory = updater_memory();
   Pending& pending = memory.pending;
   std::uint64_t begun = stamp_now();
   bool any = false;
@@ -192,9 +263,19 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     if (!goes_on) return any;
     end_step(team, memory.batch, Step::kRoom);
     FewBatch<BatchOf<kFewChanges>> batch(listed, memory.few, before + 1, memory.batch.times);
+    std::uint64_t step = begin_step();
     if (roles.writes)
       prepare_few(lanes, roles.warp, roles.writers, stream.graph, listed.updates_of_batch, batch,
                   memory.kept);
+    if (roles.warp == 0) end_step(lanes, batch, Step::kPrepared, step);
+    const bool has_update = roles.issues && lanes.lane() < listed.updates;
+    const std::uint64_t moment = before + 1 + lanes.lane();
+    ExpectedTicket expected;
+    if (roles.issues) {
+      if (lanes.leads()) begin(stream.graph.stages, last);
+      if (has_update) place.plans.know(stream, listed.updates_of_batch[lanes.lane()].of);
+      expected.look(lanes, stream, has_update);
+    }
     NextLines<Lanes> lines{};
     bool asked = false;
     if (roles.receives) {
@@ -205,14 +286,19 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     team.sync();
     end_step(team, batch, Step::kReserve);
     if (batch.failed != 0 || batch.too_long != 0) {
+      if (roles.issues && lanes.leads()) begin(stream.graph.stages, before);
       give_back_few(team, stream.graph, batch);
       return any;
     }
+    step = begin_step();
     if (roles.writes) write_few(lanes, roles.warp, roles.writers, stream.graph, batch);
-    const bool has_update = roles.issues && lanes.lane() < listed.updates;
-    const std::uint64_t moment = before + 1 + lanes.lane();
+    if (roles.warp == 0) end_step(lanes, batch, Step::kWritten, step);
     std::uint64_t ticket = kNoTicket;
-    if (has_update) ticket = open_update(stream, listed.updates_of_batch[lanes.lane()], moment);
+    if (roles.issues) {
+      ticket = open_updates(lanes, stream, listed.updates_of_batch[lanes.lane()], moment, has_update,
+                            place.plans, expected);
+      end_step(lanes, batch, Step::kOpened, step);
+    }
     if (roles.receives) {
       FewChanges& next = memory.listed[1 - place.turn];
       lanes.sync();
@@ -225,7 +311,11 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
         if (lanes.leads()) next.updates = 0;
       } else {
         list_next(lanes, roles, stream, pending, place, next);
+        fetch_few(lanes, stream.graph, next);
+        end_step(lanes, batch, Step::kListed, step);
+        step = begin_step();
         if (memory.kept.is_short(lanes, stream.graph.pool)) memory.kept.fill(lanes, stream.graph.pool);
+        end_step(lanes, batch, Step::kFilled, step);
       }
     }
     team.sync();
@@ -233,15 +323,13 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     check_batch(team, stream.graph, batch);
 #endif
     end_step(team, batch, Step::kInstall);
-    if (roles.issues) {
-      if (lanes.leads()) publish(stream.graph.stages, last);
-      lanes.sync();
-      if (has_update) {
-        stream.stamp(moment, Stamp::kBegun, begun);
-        stream.stamp(moment, Stamp::kPublished, stamp_now());
-        hand_over(stream, moment, ticket);
-      }
+    // Executors get the updates first: what they need of them is released with the works.
+    if (has_update) {
+      stream.stamp(moment, Stamp::kBegun, begun);
+      stream.stamp(moment, Stamp::kPublished, stamp_now());
+      hand_over(stream, moment, ticket);
     }
+    if (roles.issues && lanes.leads()) publish(stream.graph.stages, last);
     end_step(team, batch, Step::kIssue);
     place.published = last;
     place.turn = 1 - place.turn;
@@ -258,7 +346,7 @@ MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const U
   Pending& pending = memory.pending;
   BatchAnywhere& batch = memory.batch;
   bool goes_on = true;
-  if (write_listed(team, lanes, roles, stream, memory, place, goes_on) || !goes_on) return goes_on;
+  if (write_listed(team, lanes, roles, stream, place, goes_on) || !goes_on) return goes_on;
   const std::uint64_t begun = stamp_now();
   const bool fits = fit_batch(lanes, stream.graph, pending.updates + pending.written, 1, kFewChanges) == 1;
   if (team.thread() == 0 && fits) batch.use(memory.few);
@@ -306,7 +394,7 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
   constexpr std::uint32_t kTurnsOfHost = 8;  // between looks at the host's flag
   const UpdaterRoles roles(team.thread() / Lanes::kLanes, team.threads() / Lanes::kLanes);
   Pending& pending = memory.pending;
-  UpdaterPlace place{published(stream.graph.stages), 0, {}};
+  UpdaterPlace place{published(stream.graph.stages), 0, {}, {}};
   device::Backoff backoff(256, 512);
   bool parks = false;
   for (std::uint32_t turn = 0;; ++turn) {
@@ -339,7 +427,7 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
 
 template <class Team>
 MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
-  __shared__ UpdaterMemory memory;
+  UpdaterMemory& memory = updater_memory();
   copy_pending(team, *stream.pending, memory.pending);
   if (team.thread() == 0) {
     memory.kept.clear();
@@ -443,15 +531,18 @@ MOTIFLUX_DEVICE void run_stream(const Stream& stream) {
     __shared__ std::uint32_t sums[32];
     const BlockTeam team(sums, stream.updater_warps);
     if (threadIdx.x < team.threads()) detail::run_updater(team, stream);
-  } else if (blockIdx.x == 1 && threadIdx.x < 32) {
-    detail::run_collector(stream);
-  } else {
-    match::Search<Plans, lanes::Group<Lanes>, Streamed<turns>> search(stream.plan, stream.task,
-                                                                      shared_memory);
-    Answering<lanes::Group<Lanes>, lists> goal(stream);
-    search.serve(stream);
-    search.run(goal);
+    return;
   }
+  __shared__ SearchTables tables;
+  const lanes::Group<Lanes> group;
+  tables.copy(stream, blockDim.x / Lanes);
+  if (blockIdx.x == 1 && threadIdx.x < 32) return detail::run_collector(stream);
+  const bool is_shared = tables.plan.roots != stream.plan.roots;
+  const auto number = static_cast<std::uint32_t>(is_shared ? group.in_block() : group.in_grid());
+  match::Search<Plans, lanes::Group<Lanes>, Streamed<turns>> search(tables.plan, stream.task, shared_memory);
+  Answering<lanes::Group<Lanes>, lists> goal(stream);
+  search.serve(stream, const_cast<match::UpdateRoot*>(tables.plan.roots), number * stream.roots_of_group);
+  search.run(goal);
 }
 
 }  // namespace motiflux::streaming

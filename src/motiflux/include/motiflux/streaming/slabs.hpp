@@ -99,9 +99,10 @@ MOTIFLUX_DEVICE void give_first_slab(const StreamGraph& graph, std::uint32_t row
   detail::unlock_list(graph.versions.heads[row], slab);
 }
 
-// Whether a row's head has no old version. Then it has none until its updater writes one.
+// Whether a row's head has no old version. Then it has none until its updater writes one. It need not be
+// acquired: a reader that sees what is written there afterwards, by a release, sees no earlier value.
 MOTIFLUX_DEVICE bool has_room_in_head(const StreamGraph& graph, std::uint32_t row) {
-  return device::device_wide(graph.versions.heads[row].old_first).load(device::Order::kAcquire) == 0;
+  return device::device_wide(graph.versions.heads[row].old_first).load(device::Order::kRelaxed) == 0;
 }
 
 // Writes a version that ends into the head of its row, where there is room; to be called before the next

@@ -18,8 +18,14 @@ enum class Step : std::uint32_t {
   kInstall,  // ends of lifetimes in new versions, and these in their places
   kPublish,
   kIssue,
+  // Of batches of few changes, those of single warps, which wait for the others then:
+  kPrepared,  // the rows of the first warp
+  kWritten,   // likewise
+  kOpened,    // works
+  kListed,    // the next batch
+  kFilled,    // what is kept
 };
-inline constexpr std::uint32_t kSteps = 12;
+inline constexpr std::uint32_t kSteps = 17;
 
 // Of one thread.
 struct StepTimes {
@@ -34,6 +40,10 @@ struct StepTimes {
     if (last != 0) cycles[static_cast<std::uint32_t>(step)] += now - last;
     if (step == Step::kIssue) ++batches;
     last = now;
+  }
+  // A step of a single warp ends now.
+  MOTIFLUX_DEVICE void end(Step step, std::uint64_t begun) {
+    cycles[static_cast<std::uint32_t>(step)] += static_cast<std::uint64_t>(clock64()) - begun;
   }
 #endif
 };

@@ -28,8 +28,9 @@ struct Progress {
   std::uint64_t collected;  // by the collector: slots of this update and all before may be used again
   std::uint64_t unlinked;   // slabs that were unlinked and are not freed
   std::uint64_t freed_versions, freed_slabs;
-  std::uint64_t turns;                        // by executors, for the watchdog: grows while they search
-  std::uint32_t unlinked_top;                 // a stack of slabs that the collector has not seen yet
+  std::uint64_t begun;         // by the updater: this update and all before are published, or about to be
+  std::uint64_t turns;         // by executors, for the watchdog: grows while they search
+  std::uint32_t unlinked_top;  // a stack of slabs that the collector has not seen yet
   std::uint32_t first_waiting, last_waiting;  // by the collector: slabs in the order of their freeing
   std::uint32_t stop;                         // nonzero: all leave
   std::uint32_t exhausted;                    // by the updater: memory does not suffice for one update
@@ -54,19 +55,25 @@ MOTIFLUX_DEVICE bool must_stop(const Stages& stages) {
   return device::system_wide(stages.progress->stop).load(device::Order::kRelaxed) != 0;
 }
 
-// Publishes updates up to a moment; all that was written for them is visible to those who see the number. A
-// read-modify-write, as the collector's in `published_by_now`: either that one sees this update, or those who
-// see this update see what the collector did before.
+// Tells that updates up to a moment will be published, before anybody gets to know of them; if that fails,
+// that those up to an earlier one are. A read-modify-write, as the collector's in `begun_by_now`: either that
+// one sees these updates, or those who see one of them see what the collector did before.
+MOTIFLUX_DEVICE void begin(const Stages& stages, std::uint64_t moment) {
+  device::device_wide(stages.progress->begun).exchange(moment, device::Order::kAcqRel);
+}
+
+MOTIFLUX_DEVICE std::uint64_t begun_by_now(const Stages& stages) {
+  return device::device_wide(stages.progress->begun).fetch_add(0, device::Order::kAcqRel);
+}
+
+// Publishes updates up to a moment, which were begun; all that was written for them is visible to those who
+// see the number.
 MOTIFLUX_DEVICE void publish(const Stages& stages, std::uint64_t moment) {
-  device::device_wide(stages.progress->published).fetch_max(moment, device::Order::kAcqRel);
+  device::device_wide(stages.progress->published).store(moment, device::Order::kRelease);
 }
 
 MOTIFLUX_DEVICE std::uint64_t published(const Stages& stages) {
   return device::device_wide(stages.progress->published).load(device::Order::kAcquire);
-}
-
-MOTIFLUX_DEVICE std::uint64_t published_by_now(const Stages& stages) {
-  return device::device_wide(stages.progress->published).fetch_add(0, device::Order::kAcqRel);
 }
 
 // Called by one lane of a group that has read all it needs for the update.

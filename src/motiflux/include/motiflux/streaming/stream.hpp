@@ -82,7 +82,6 @@ struct Stream {
   StreamStatus* status;
   Pending* pending;
   Batch* batch;
-  match::UpdateRoot* roots;        // the same as plan.roots
   std::uint32_t* parts;            // by slot: of an update, those that are not done
   const std::uint32_t* plan_ends;  // by kind
   const std::uint32_t* plans;      // of each kind
@@ -98,6 +97,8 @@ struct Stream {
   std::uint32_t stamp_count;        // a power of two
   std::uint32_t line_count;         // likewise
   std::uint32_t update_count;       // likewise, of `updates`
+  std::uint32_t name_count;         // names of rows that plans read
+  std::uint32_t plan_bytes;         // of each plan, without what none of them uses
   std::uint32_t unused;
 
   MOTIFLUX_DEVICE void stamp(std::uint64_t moment, Stamp stamp, std::uint64_t now) const {

@@ -68,17 +68,24 @@ MOTIFLUX_DEVICE bool a_group_waits(const WorkList& list) {
   return device::device_wide(list.counts->taken).load(device::Order::kRelaxed) > issued;
 }
 
-// The ticket of work that the caller is to write, and then to issue. kNoTicket if the kernel ends.
-MOTIFLUX_DEVICE std::uint64_t open_work(const WorkList& list, const Stages& stages) {
-  const std::uint64_t ticket =
-      device::device_wide(list.counts->issued).fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
-  const auto state = device::device_wide(list.of(ticket).state);
+// Whether the place of a ticket is free; then it is the ticket's. Called by the lane that is to write there.
+MOTIFLUX_DEVICE bool is_free(const WorkList& list, std::uint64_t ticket) {
+  return device::device_wide(list.of(ticket).state).load(device::Order::kAcquire) == list.free_state(ticket);
+}
+
+// The first of some tickets of work that the caller is to write, once there is place, and then to issue.
+MOTIFLUX_DEVICE std::uint64_t open_work(const WorkList& list, std::uint32_t works) {
+  return device::device_wide(list.counts->issued).fetch_add(std::uint64_t{works}, device::Order::kRelaxed);
+}
+
+// False if the kernel ends before there is place for the work of a ticket.
+MOTIFLUX_DEVICE bool wait_for_place(const WorkList& list, const Stages& stages, std::uint64_t ticket) {
   device::Backoff backoff(16, 512);
-  while (state.load(device::Order::kAcquire) != list.free_state(ticket)) {
-    if (must_stop(stages)) return kNoTicket;
+  while (!is_free(list, ticket)) {
+    if (must_stop(stages)) return false;
     backoff.wait();
   }
-  return ticket;
+  return true;
 }
 
 MOTIFLUX_DEVICE void issue_work(const WorkList& list, std::uint64_t ticket) {

@@ -58,7 +58,7 @@ struct Slab {
   std::uint32_t used;  // rows that hold versions, as bits; read and written under the lock
   std::uint32_t next;
   std::uint32_t unused;
-  std::uint64_t unlinked;  // the last update that was published before it was unlinked
+  std::uint64_t unlinked;  // the last update that was begun before it was unlinked
   std::uint64_t unused_too;
   std::uint64_t first[kRowsOfSlab], last[kRowsOfSlab];
   std::uint32_t versions[kRowsOfSlab];
