@@ -267,7 +267,7 @@ def test_a_job_whose_driver_was_lost_continues(
     ray.before = lose_driver
     lost = 0
     with pytest.MonkeyPatch.context() as patch, mf.Cluster() as cluster:
-        patch.setattr(jobs.RowJob, "_delete_others", lambda self: None)  # a lost driver deletes nothing
+        patch.setattr(jobs.RowJob, "delete_others", lambda self: None)  # a lost driver deletes nothing
         while after:
             ran = 0
             try:

@@ -150,3 +150,49 @@ def test_calls_of_a_sharded_graph_are_exact_though_its_servers_and_a_worker_are_
     assert (at_vertices.counts == whole.counts[graph.vertex_index(at_vertices.ids)]).all()
     assert cluster.estimate(made, TRIANGLE).value == expected.total()
     made.close()
+
+
+@pytest.mark.long
+def test_conditions_of_a_sharded_graph_are_exact_though_its_servers_and_a_worker_are_killed(
+    cluster: mf.Cluster, graph: mf.Graph, tmp_path: Path
+) -> None:
+    import ray
+
+    draws = random.Random(1)
+    ids = graph.vertex_ids.tolist()
+    ages, names = [draws.randrange(90) for _ in ids], [draws.choice(["ann", "bob", "cy"]) for _ in ids]
+    edges = graph.to_edges()
+    mf.write_graph(mf.Graph.from_edges((edges.src, edges.dst), directed=graph.directed), tmp_path / "g.npz")
+    people = zip(ids, ages, names, strict=True)
+    lines = [f"{one},{age},{name}\n" for one, age, name in people]
+    tables = [tmp_path / "v.csv", tmp_path / "w.csv"]
+    for part, path in enumerate(tables):
+        path.write_text("id,age,name\n" + "".join(lines[part::2]))
+    attributes = {"age": ages, "name": names}
+    whole = mf.Graph.from_edges(
+        (edges.src, edges.dst), directed=graph.directed, vertex_ids=ids, vertex_attributes=attributes
+    )
+    made = cluster.shard(tmp_path / "g.npz", tmp_path / "shards", vertices=tables, memory="1MB", shards=3)
+    patterns = [f"{TRIANGLE} WHERE a.age > 30 AND b.name = 'ann'", f"{TRIANGLE} WHERE degree(c) < 20"]
+    killer = Killer(cluster, 1)
+
+    def kill(report: mf.ProgressReport) -> None:
+        if killer._left:
+            for actor in made.served().actors:
+                ray.kill(actor, no_restart=False)
+        killer(report)
+
+    assert cluster.count(made, patterns, progress=kill) == mf.count(whole, patterns)
+    assert killer._left == 0
+    killer._left = 1
+    written = cluster.match(made, patterns, output=tmp_path / "rows", job="mine", progress=kill)
+    for pattern, one in zip(patterns, written, strict=True):
+        expected = Counter(map(tuple, mf.match(whole, pattern).to_numpy().tolist()))
+        table = parquet.read_table(one.path)
+        rows = zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)
+        assert Counter(rows) == expected
+    told = cluster.explain(made, patterns[0], analyze=True)
+    assert told.report.actual is not None
+    assert told.report.actual.count == mf.count(whole, patterns[0])
+    assert "age > 30" in told
+    made.close()

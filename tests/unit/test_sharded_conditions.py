@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.cluster import jobs
 from motiflux.cluster.shards import conditions, rows, search, sharded
+from motiflux.cluster.shards import values as values_module
 from motiflux.cluster.shards.attributes import types_of
 from motiflux.cluster.shards.conditions import bits_of_shard, narrowed
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.rows import Rows
 from motiflux.cluster.shards.search import RangeSearch
+from motiflux.cluster.shards.values import VertexValues, compared_names, values_at
 from motiflux.graph import AttributeTable
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
@@ -46,6 +48,15 @@ CONDITIONS = [
     "id({v}) IN [1, 3, 5, 8]",
     "id({v}) = 3",
     "NOT ({v})--()",
+]
+COMPARISONS = [
+    "{v}.age < {w}.age",
+    "{v}.age >= 2 * {w}.age",
+    "{v}.age = {w}.age",
+    "{v}.age <> {w}.score",
+    "{v}.score < {w}.score",
+    "{v}.when <= {w}.when",
+    "id({v}) < id({w})",
 ]
 SHAPES = [
     "(a)--(b)",
@@ -91,6 +102,9 @@ def random_pattern(seed: int, *, directed: bool) -> str:
     asked = [
         draws.choice(CONDITIONS).format(v=draws.choice(names)) for _ in range(draws.choice([1, 1, 2, 3]))
     ]
+    for _ in range(draws.choice([0, 0, 1, 2])):
+        v, w = draws.sample(names, 2)
+        asked.append(draws.choice(COMPARISONS).format(v=v, w=w))
     if directed:
         asked += draws.choice([[], ["degree(a, out) > 1"], ["NOT (a)<-[:1]-(:0)"]])
         asked = [one.replace(")--()", ")-->()") for one in asked]
@@ -115,7 +129,13 @@ def as_sharded(graph: mf.Graph, shards: int) -> tuple[Any, list[Any]]:
                 bits_of_shard(one, rows, own, AttributeTable("vertex", columns), layout) for one in wanted
             ]
 
-        servers.append(SimpleNamespace(allowed=SimpleNamespace(remote=allowed)))
+        def values(names: Any, places: Any, own: Any = ids[first:last], columns: Any = columns) -> list[Any]:
+            return values_at(names, own, columns, places)
+
+        methods = {"allowed": allowed, "values": values}
+        servers.append(
+            SimpleNamespace(**{name: SimpleNamespace(remote=method) for name, method in methods.items()})
+        )
     numbers = np.empty(len(ids), np.int64)
     numbers[internal] = np.arange(len(ids))
     sketch = replace(graph, vertex_ids=numbers, vertex_attributes=AttributeTable("vertex"))
@@ -163,6 +183,7 @@ def test_counts_are_those_of_the_whole_graph(
         patch.setattr(rows, "_LEAST_PIECE", 8)
         patch.setattr(search, "_LEAST", 0)
         patch.setattr(conditions, "_AT_ONCE", 8)
+        patch.setattr(values_module, "_AT_ONCE", 5)
         subject = narrowed(made, mf.Pattern.parse(pattern))
         request = make_request(threads=1, semantics=semantics, symmetry=symmetry)
         planned = ranged(
@@ -174,7 +195,13 @@ def test_counts_are_those_of_the_whole_graph(
             near = [True] + [False] * (shards - 1)
             entries = made.layout.entries
             of_rows = Rows(made.layout, parts, near, last_rows(graph, hot), memory // search.SHARE_OF_ROWS)
-            searched = RangeSearch(of_rows, planned, memory, 1)
+            names = compared_names(planned.plan)
+            asks = [
+                lambda places, one=one: lambda: one.values.remote(names, places)
+                for one in made.served().actors
+            ]
+            values = VertexValues(made.layout, names, asks) if names else None
+            searched = RangeSearch(of_rows, planned, memory, 1, values=values)
             for first, last in ((0, int(cut * entries)), (int(cut * entries), entries)):
                 found += searched.each(first, last, None, None, searched.counted).total
     assert found * planned.plan.multiplier == expected
@@ -227,6 +254,7 @@ def test_calls_with_conditions_are_those_of_a_graph_read_from_the_same_files(
         "(a)--(b)--(c)--(a) WHERE a.age > 2 AND b.age > 2 AND c.age > 2",
         "(a)--(b) WHERE id(a) = 99",
     ]
+    compared = [f"(a)--(b)--(c) WHERE {one.format(v='a', w='c')}" for one in COMPARISONS]
     with mf.Cluster() as cluster:
         made = cluster.shard(
             paths, tmp_path / "g", directed=directed, vertices=tables, memory=30_000, shards=3, **COLUMNS
@@ -234,7 +262,8 @@ def test_calls_with_conditions_are_those_of_a_graph_read_from_the_same_files(
         assert made.vertex_attributes == graph.vertex_attributes.kinds()
         ray.loses = 0.03
         assert cluster.count(made, patterns) == mf.count(graph, patterns)
-        for at, pattern in enumerate(patterns[:6]):
+        assert cluster.count(made, compared) == mf.count(graph, compared)
+        for at, pattern in enumerate([*patterns[:6], compared[0], compared[-1]]):
             expected = Counter(map(tuple, mf.match(graph, pattern).to_numpy().tolist()))
             assert Counter(map(tuple, cluster.match(made, pattern).to_numpy().tolist())) == expected
             cluster.match(made, pattern, output=tmp_path / f"rows-{at}", job="mine")
@@ -269,8 +298,12 @@ def test_conditions_that_do_not_fit_are_refused_as_locally(ray: InlineRay, tmp_p
             assert str(there.value) == str(local.value)
         with pytest.raises(mf.PatternError, match="edges of a sharded graph have no attributes"):
             cluster.count(made, "(a)-[x]-(b) WHERE x.amount > 3")
-        with pytest.raises(mf.PatternError, match="no comparisons of several"):
-            cluster.count(made, "(a)--(b) WHERE a.age < b.age")
+        with pytest.raises(mf.PatternError, match=r"expected comparisons of numbers .* 'name'"):
+            cluster.count(made, "(a)--(b) WHERE a.name < b.name")
+        with pytest.raises(mf.PatternError, match="found one of edges"):
+            cluster.count(made, "(a)-[x]-(b)-[y]-(c) WHERE x.t < y.t")
+        with pytest.raises(mf.PatternError, match="found one of edges"):
+            cluster.count(made, "(a)-[x]-(b)-[y]-(c) WITHIN 3 OF t")
         with pytest.raises(mf.PatternError, match="other end of a negated edge"):
             cluster.count(made, "(a)--(b) WHERE NOT (a)--({age: 3})")
 

@@ -155,8 +155,14 @@ def copy_index(graph: Graph, key: CopyKey) -> CopyIndex:
     return graph.memo.get_sized("copies", key, lambda: _build(graph, key), graph.cache_bytes())
 
 
-def vertex_values(graph: Graph, key: ColumnKey) -> Values:
-    """Return a value for each vertex."""
+def vertex_values(graph: Any, key: ColumnKey) -> Values:
+    """Return a value for each vertex.
+
+    Parameters
+    ----------
+    graph
+        A `Graph`; for values other than ranks, anything with ``vertex_ids`` and ``vertex_attributes``.
+    """
     if key.attribute is not None:
         return _values(graph, graph.vertex_attributes[key.attribute], key)
     ids = graph.vertex_ids

@@ -11,7 +11,7 @@ from motiflux import _native
 from motiflux.errors import ArgumentError, InternalError
 from motiflux.graph import Adjacency, AdjacencyKey, Direction, Graph
 from motiflux.plan.candidates.space import CandidateSpace, candidate_space
-from motiflux.plan.comparisons.native import native_comparisons
+from motiflux.plan.comparisons.native import SearchComparisons, native_comparisons
 from motiflux.plan.ir import Plan
 from motiflux.plan.shape import SpaceKey, StepShape, TailBlock, TailList
 
@@ -234,6 +234,7 @@ def native_problem_of_rows(
     intersect: str,
     simd: str,
     backjump: str,
+    compared: SearchComparisons | None = None,
 ) -> _native.NativePlan:
     """Return the search of `plan` over rows that were narrowed before: degrees have no bounds.
 
@@ -247,6 +248,8 @@ def native_problem_of_rows(
         The rows of the arcs that must not lead to, and from, a later level, if not in `apart`.
     apart
         Levels, earlier levels, and the rows of the arcs that must not lead from these to them.
+    compared
+        The comparisons of the plan, of vertices alone, with values of the vertices of these rows.
     """
     given = _Arguments.of(plan)
     problem = _native.NativePlan(
@@ -262,6 +265,8 @@ def native_problem_of_rows(
     problem.prune(_BACKJUMP[backjump], plan.all_different)
     if apart:
         problem.set_apart([(level, earlier, rows[key]) for level, earlier, key in apart])
+    if compared is not None:
+        problem.set_comparisons(compared.native, compared.variables_of_sources, [True] * len(sources))
     return problem
 
 

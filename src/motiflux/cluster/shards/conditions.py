@@ -6,7 +6,7 @@ place, a condition on an attribute of the sketch's vertices that has the same bi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 from motiflux.cluster.driver import raise_own
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.rows import RowArrays
+from motiflux.cluster.shards.values import AskValues, Names, VertexValues
+from motiflux.comparisons import Relation
 from motiflux.conditions import Comparison, Condition, Degree, Operator
 from motiflux.errors import ClusterError, PatternError
 from motiflux.graph import AdjacencyKey, AttributeTable, Column, Direction, Graph
+from motiflux.graph.copies import Form
 from motiflux.pattern import AnyVertex, Pattern
 from motiflux.plan.bind import BoundPattern, bind
 
@@ -91,10 +94,12 @@ def refuse_others(pattern: Pattern) -> None:
         raise PatternError(
             "expected no conditions on edges, found one: the edges of a sharded graph have no attributes"
         )
-    if pattern.comparisons:
+    if any(
+        not isinstance(one, Relation) or one.left.is_edge or one.right.is_edge for one in pattern.comparisons
+    ):
         raise PatternError(
-            "expected no comparisons of several vertices or edges, found one: a sharded graph judges "
-            "conditions on one vertex"
+            "expected comparisons of vertices, found one of edges: the edges of a sharded graph have no "
+            "attributes"
         )
     for one in pattern.negated:
         for end in (one.source, one.target):
@@ -121,10 +126,12 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
     for one in wanted:
         if one.needs_bits:
             numbers.setdefault(one, len(numbers))
+    columns = _compared(graph, bound)
+    sketch = replace(graph.sketch, vertex_attributes=AttributeTable("vertex", columns))
     if not numbers:
-        return Narrowed(pattern, graph.sketch, described, (None,) * bound.size)
+        return Narrowed(pattern, sketch if columns else graph.sketch, described, (None,) * bound.size)
     found = _ask(graph, list(numbers))
-    columns = {
+    columns |= {
         _name(number): Column(_bits_at(bits, graph.sketch.vertex_ids)) for number, bits in enumerate(found)
     }
     vertices = [
@@ -135,7 +142,7 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
     negated = tuple(one for one in pattern.negated if one.is_pair)
     return Narrowed(
         replace(pattern, vertices=tuple(vertices), negated=negated),
-        replace(graph.sketch, vertex_attributes=AttributeTable("vertex", columns)),
+        replace(sketch, vertex_attributes=AttributeTable("vertex", columns)),
         described,
         allowed,
     )
@@ -148,6 +155,54 @@ def _wanted(pattern: Pattern, bound: BoundPattern, vertex: int) -> Allowance:
     return Allowance(bound.labels[vertex], ids, given.where, without)
 
 
+def _compared(graph: ShardedGraph, bound: BoundPattern) -> dict[str, Column]:
+    """Return the attributes that a pattern compares, of the vertices of the sketch.
+
+    Raises
+    ------
+    PatternError
+        They are strings, which a part has no room for.
+    """
+    if bound.comparisons is None:
+        return {}
+    keys = [key for one in bound.comparisons.variables for key in one.columns]
+    for key in keys:
+        if key.form is Form.RANK:
+            what = "ids" if key.attribute is None else f"the attribute {key.attribute!r}"
+            raise PatternError(f"expected comparisons of numbers in a sharded graph, found strings: {what}")
+    names = tuple(dict.fromkeys(key.attribute for key in keys if key.attribute is not None))
+    ids = graph.sketch.vertex_ids.astype(np.int64)
+    order = np.argsort(ids)
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    asks = [_asking(graph, actor, names) for actor in graph.served().actors]
+    values = VertexValues(graph.layout, names, asks).of(ids[order])
+    return dict(values.vertex_attributes.take(back))
+
+
+def _asking(graph: ShardedGraph, actor: Any, names: Names) -> AskValues:
+    def ask(places: Ids) -> Callable[[], list[Column]]:
+        reference = actor.values.remote(names, places)
+        return lambda: _wait(graph, reference)
+
+    return ask
+
+
+def _wait(graph: ShardedGraph, reference: Any) -> Any:
+    """Return what a server returned.
+
+    Raises
+    ------
+    ClusterError
+        It was lost, again and again.
+    """
+    try:
+        return graph.ray.get(reference)
+    except Exception as error:
+        raise_own(error, graph.ray)
+        raise ClusterError(f"{graph.folder}: a server of shards was lost: {error}") from error
+
+
 def _name(number: int) -> str:
     return f"allowed {number}"
 
@@ -158,16 +213,11 @@ def _is_true(number: int) -> Comparison:
 
 def _ask(graph: ShardedGraph, wanted: Sequence[Allowance]) -> list[Bits]:
     """Return the bits of all vertices, from the servers."""
-    served, ray = graph.served(), graph.ray
+    served = graph.served()
     found = [np.zeros(-(-graph.num_vertices // 8), np.uint8) for _ in wanted]
     asked = [actor.allowed.remote(list(wanted)) for actor in served.actors]
     for first, reference in zip(served.layout.starts.tolist(), asked, strict=False):
-        try:
-            answer = ray.get(reference)
-        except Exception as error:
-            raise_own(error, ray)
-            raise ClusterError(f"{graph.folder}: a server of shards was lost: {error}") from error
-        for bits, own in zip(found, answer, strict=True):
+        for bits, own in zip(found, _wait(graph, reference), strict=True):
             bits[first // 8 : first // 8 + len(own)] |= own
     return found
 

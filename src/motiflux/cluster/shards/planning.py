@@ -150,7 +150,9 @@ def _image_search(builder: PlanBuilder, order: tuple[int, ...], *, listing: bool
 
 def _image_options(request: Request, deadline: Deadline) -> PlanOptions:
     switches = {**request.tuning, "tables": "off"}
-    return replace(plan_options(request, deadline), space=False, tables=None, switches=switches)
+    return replace(
+        plan_options(request, deadline), space=False, tables=None, switches=switches, copy_walks=False
+    )
 
 
 def _ranged(

@@ -15,12 +15,14 @@ from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.part import Gathering, Part, Spans, TooLarge, least_memory
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan, reach_of, rows_of_plan
 from motiflux.cluster.shards.rows import Rows
+from motiflux.cluster.shards.values import VertexValues
 from motiflux.cluster.shares import Item
 from motiflux.cluster.shares import roots as roots_item
 from motiflux.cpu import native
 from motiflux.errors import ClusterError, InternalError
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
+from motiflux.plan.comparisons.native import native_comparisons
 from motiflux.plan.native_plan import native_problem_of_rows
 from motiflux.request.request import Request
 
@@ -112,15 +114,27 @@ class RangeSearch:
     ----------
     memory
         Bytes for all that depends on the graph.
+    values
+        The values of vertices that the plan compares; None for none.
     of_graph, of_part
         Bytes for each vertex of the graph, and of a part, that are used beside the search.
     """
 
     def __init__(
-        self, rows: Rows, ranged: Ranged, memory: int, threads: int, *, of_graph: int = 0, of_part: int = 0
+        self,
+        rows: Rows,
+        ranged: Ranged,
+        memory: int,
+        threads: int,
+        *,
+        values: VertexValues | None = None,
+        of_graph: int = 0,
+        of_part: int = 0,
     ) -> None:
         self._rows, self._layout = rows, rows.layout
         self._ranged, self.threads = ranged, threads
+        self._values = values
+        of_part += 0 if values is None else values.bytes_of_vertex
         beside = of_graph * rows.layout.num_vertices + ranged.nbytes
         self._memory = memory - memory // SHARE_OF_ROWS - beside
         self._reach = reach_of(ranged.bound, ranged.plan, rows.layout)
@@ -233,6 +247,9 @@ class RangeSearch:
     def _used(self, part: Part, plan: Plan, rows: RowsOfPlan, use: Use) -> int:
         """Return what `use` returns for the search of a part."""
         tuning = self._ranged.request.tuning
+        compared = None
+        if self._values is not None:
+            compared = native_comparisons(self._values.of(self.gathering.vertices()), plan)
         search = native_problem_of_rows(
             plan,
             part.rows,
@@ -243,6 +260,7 @@ class RangeSearch:
             intersect=tuning["intersect"],
             simd=tuning["simd"],
             backjump=tuning["backjump"],
+            compared=compared,
         )
         offsets, _ = part.rows[rows.sources[0]]
         first, last = int(offsets[part.first]), int(offsets[part.last])

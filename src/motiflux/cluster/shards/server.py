@@ -14,6 +14,8 @@ from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.rows import Piece, RowArrays, Rows, Shard, Wanted
 from motiflux.cluster.shards.store import open_attributes, open_rows, open_vertex_ids, shard_path
+from motiflux.cluster.shards.values import AskValues, Names, VertexValues, values_at
+from motiflux.graph import Column
 
 
 class ShardServer:
@@ -45,6 +47,10 @@ class ShardServer:
         """Return the bits of its vertices, for what each of several query vertices asks."""
         return [bits_of_shard(one, self._rows, self._ids, self._attributes, self._layout) for one in wanted]
 
+    def values(self, names: Names, places: Ids) -> list[Column]:
+        """Return the attributes, and ids, of some of its vertices."""
+        return values_at(names, self._ids, self._attributes, places)
+
 
 def node_here() -> str:
     """Return the id of this node."""
@@ -65,6 +71,16 @@ class RemoteShard:
 
         reference = self.actor.take.remote(ids, cut, most, skip)
         return lambda: ray.get(reference)
+
+    def ask_values(self, names: Names) -> AskValues:
+        """Return the function that asks for attributes of vertices, by their places in the shard."""
+        import ray
+
+        def ask(places: Ids) -> Callable[[], list[Column]]:
+            reference = self.actor.values.remote(names, places)
+            return lambda: ray.get(reference)
+
+        return ask
 
     def ask_ids(self, places: Ids) -> Callable[[], Ids]:
         """Ask for the ids of vertices, by their places in the shard."""
@@ -140,6 +156,23 @@ def ids_of(served: Served) -> VertexIds:
         else:
             asks.append(RemoteShard(actor).ask_ids)
     return VertexIds(served.layout, asks)
+
+
+def values_of(served: Served, names: Names) -> VertexValues:
+    """Return the values of vertices of a sharded graph: those of shards of this node are mapped."""
+    here = node_here()
+    asks: list[AskValues] = []
+    for number, (actor, node) in enumerate(zip(served.actors, served.nodes, strict=True)):
+        if node == here:
+            asks.append(_mapped_values(shard_path(served.folder, number), served.layout, number, names))
+        else:
+            asks.append(RemoteShard(actor).ask_values(names))
+    return VertexValues(served.layout, names, asks)
+
+
+def _mapped_values(path: Path, layout: Layout, number: int, names: Names) -> AskValues:
+    ids, attributes = open_vertex_ids(path, layout, number), open_attributes(path, layout, number)
+    return lambda places: lambda: values_at(names, ids, attributes, places)
 
 
 def vertex_ids_of(served: Served) -> Ids:

@@ -14,7 +14,8 @@ from motiflux.cluster.shards.images import RangeImages
 from motiflux.cluster.shards.listing import BYTES_OF_VERTEX, RowLister
 from motiflux.cluster.shards.planning import RangedImages
 from motiflux.cluster.shards.search import SHARE_OF_ROWS, Ranged, RangeSearch, Use
-from motiflux.cluster.shards.server import Served, ids_of, rows_of
+from motiflux.cluster.shards.server import Served, ids_of, rows_of, values_of
+from motiflux.cluster.shards.values import compared_names
 from motiflux.cluster.shares import Share, roots
 from motiflux.cluster.tasks import Bounds, Done, Watch
 
@@ -125,7 +126,10 @@ def search_share(search: RangeSearch, share: Share, bounds: Bounds, use: Use) ->
 
 
 def _search(job: ShardJob, found: Ranged, threads: int, **beside: int) -> RangeSearch:
-    return RangeSearch(rows_of(job.served, SHARE_OF_ROWS), found, job.served.memory, threads, **beside)
+    names = compared_names(found.plan)
+    values = values_of(job.served, names) if names else None
+    rows = rows_of(job.served, SHARE_OF_ROWS)
+    return RangeSearch(rows, found, job.served.memory, threads, values=values, **beside)
 
 
 def _lister(job: ShardJob) -> RowLister:

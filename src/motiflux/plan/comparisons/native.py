@@ -134,8 +134,14 @@ def followed_by_pairs(plan: Plan) -> list[Ends]:
     return _ends_by_pairs(plan, plan.copy_walk, ends)
 
 
-def native_comparisons(graph: Graph, plan: Plan) -> SearchComparisons:
-    """Return the comparisons of a plan."""
+def native_comparisons(graph: Any, plan: Plan) -> SearchComparisons:
+    """Return the comparisons of a plan.
+
+    Parameters
+    ----------
+    graph
+        A `Graph`; for comparisons of numbers of vertices alone, what `vertex_values` takes.
+    """
     assert plan.comparisons is not None
     variables = plan.comparisons.variables
     ends = followed_by_pairs(plan)
@@ -263,7 +269,7 @@ def comparisons_of_rows(
     return _made(graph, bound, ends, size)
 
 
-def _made(graph: Graph, bound: BoundComparisons, ends: Sequence[Ends], levels: int) -> NativeComparisons:
+def _made(graph: Any, bound: BoundComparisons, ends: Sequence[Ends], levels: int) -> NativeComparisons:
     order = sorted(range(len(ends)), key=lambda at: ends[at].level)
     place = {at: position for position, at in enumerate(order)}
     given, indexes = [], []
@@ -295,7 +301,7 @@ def _arrays(index: CopyIndex) -> tuple[Any, ...]:
     return index.offsets, index.neighbors, index.starts, index.lasts, by_value
 
 
-def _vertex(graph: Graph, ends: Ends, variable: BoundVariable) -> tuple[Any, ...]:
+def _vertex(graph: Any, ends: Ends, variable: BoundVariable) -> tuple[Any, ...]:
     columns: list[NDArray[np.int64]] = []
     missing: NDArray[np.bool_] | None = None
     for key in variable.columns:
