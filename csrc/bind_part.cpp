@@ -56,6 +56,32 @@ graph::RowPiece as_piece(const PyPiece& piece) {
   return made;
 }
 
+// Where the slices of rows lie among the neighbours, and the number of their entries: of the row of ids[i],
+// those from least[i] up to most[i]. The first row is that of vertex `first`.
+nb::tuple slice_rows(const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors,
+                     std::int64_t first, const PyIds& ids, const PyIds& least, const PyIds& most) {
+  const std::size_t rows = ids.size();
+  if (least.size() != rows || most.size() != rows) throw nb::value_error("two ids for each row expected");
+  std::vector<std::int64_t> begins(rows), ends(rows);
+  std::int64_t entries = 0;
+  {
+    const FreeGil free_gil;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto at = static_cast<std::uint64_t>(ids.data()[row] - first);
+      if (at + 1 >= offsets.size() || offsets.data()[at] > offsets.data()[at + 1] ||
+          offsets.data()[at + 1] > neighbors.size())
+        throw nb::value_error("rows within the neighbours expected");
+      const std::uint32_t* const all = neighbors.data();
+      const std::uint32_t* const last = all + offsets.data()[at + 1];
+      const std::uint32_t* const begin = std::lower_bound(all + offsets.data()[at], last, least.data()[row]);
+      begins[row] = begin - all;
+      ends[row] = std::lower_bound(begin, last, most.data()[row]) - all;
+      entries += ends[row] - begins[row];
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(begins)), to_numpy(std::move(ends)), entries);
+}
+
 template <class T>
 nb::object entries_as(const PyValues& values, const PyIds& begins, const PyIds& ends, std::size_t size) {
   Unwritten<T> out(size);
@@ -183,7 +209,8 @@ class PyPart {
   std::unique_ptr<graph::Part> part_;
 };
 
-// The first bucket of each query vertex and that behind the last, for each box; and whether boxes should fit.
+// The first bucket of each query vertex and that behind the last, for each box; and about how many parts each
+// takes.
 nb::tuple divide(const graph::PartWeights& weights, std::vector<std::uint32_t> arcs,
                  std::vector<std::uint32_t> needed, std::vector<std::pair<std::uint32_t, std::uint32_t>> less,
                  std::vector<std::vector<std::uint32_t>> sources, std::uint32_t divisible, double beside,
@@ -191,14 +218,16 @@ nb::tuple divide(const graph::PartWeights& weights, std::vector<std::uint32_t> a
   const graph::PartCosts costs{
       std::move(arcs), std::move(needed), std::move(less), std::move(sources), divisible, beside, room, most};
   graph::PartBoxes made = unlocked([&] { return divide_part(weights, costs); });
-  const std::size_t boxes = made.fits.size();
+  const std::size_t boxes = made.parts.size();
   return nb::make_tuple(to_numpy(std::move(made.buckets), boxes, weights.bounds.size(), 2),
-                        to_numpy(std::move(made.fits)));
+                        to_numpy(std::move(made.parts)));
 }
 
 }  // namespace
 
 void bind_part(nb::module_& module) {
+  module.def("slice_rows", &slice_rows, nb::arg("offsets"), nb::arg("neighbors"), nb::arg("first"),
+             nb::arg("ids"), nb::arg("least"), nb::arg("most"));
   module.def("take_entries", &take_entries, nb::arg("values"), nb::arg("begins"), nb::arg("ends"));
   nb::class_<graph::PartWeights>(module, "PartWeights")
       .def("divide", &divide, nb::kw_only(), nb::arg("arcs"), nb::arg("needed"), nb::arg("less"),

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t kMostVertices = 32;
 constexpr double kBytesOfEntry = 4, kBytesOfRow = 8;
-constexpr double kStep = 1.2;  // by which a number of blocks grows in the search for the best
+constexpr double kPartsAgain = 4;  // what to find other candidates takes, in parts
+constexpr double kStep = 1.2;      // by which a number of blocks grows in the search for the best
 
 using Blocks = std::array<double, kMostVertices>;  // into how many each query vertex is divided
 
@@ -256,16 +257,17 @@ class Divider {
 
   void divide(const Box& box) {
     if (!may_have(box)) return;
-    const bool fits = bytes(box) <= costs_.room;
+    const double share = bytes(box) / costs_.room;
+    const bool fits = share <= 1;
     bool can = false;
     for (std::uint32_t vertex = 0; vertex < vertices_; ++vertex)
       can |= may_divide(vertex) && length(box, vertex) > 1;
-    if (fits || !can || found_.fits.size() >= costs_.most) {
+    if (fits || !can || found_.parts.size() >= costs_.most) {
       for (std::uint32_t vertex = 0; vertex < vertices_; ++vertex) {
         found_.buckets.push_back(static_cast<std::uint8_t>(box.begin[vertex]));
         found_.buckets.push_back(static_cast<std::uint8_t>(box.end[vertex]));
       }
-      found_.fits.push_back(fits);
+      found_.parts.push_back(static_cast<float>(fits ? 1 : kPartsAgain + share * share));
       return;
     }
     const auto [blocks, last] = whole_blocks(box);

@@ -49,8 +49,8 @@ struct PartCosts {
 
 struct PartBoxes {
   std::vector<std::uint32_t>
-      buckets;                     // for each box and query vertex the first bucket, and that behind the last
-  std::vector<std::uint8_t> fits;  // for each box, whether it is expected to fit
+      buckets;               // for each box and query vertex the first bucket, and that behind the last
+  std::vector<float> parts;  // for each box about the number of parts that it takes: 1 if it fits
 };
 
 PartBoxes divide_part(const PartWeights& weights, const PartCosts& costs);

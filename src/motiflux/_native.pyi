@@ -104,6 +104,14 @@ def narrow_rows(
     least: NDArray[np.int64],
     most: NDArray[np.int64],
 ) -> None: ...
+def slice_rows(
+    offsets: NDArray[np.uint64],
+    neighbors: NDArray[np.uint32],
+    first: int,
+    ids: NDArray[np.int64],
+    least: NDArray[np.int64],
+    most: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]: ...
 def take_entries(
     values: NDArray[Any], begins: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[Any]: ...
@@ -124,7 +132,7 @@ class PartWeights:
         beside: float,
         room: float,
         most: int,
-    ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]: ...
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float32]]: ...
 
 class Part:
     def __init__(self, vertices: int, query_vertices: int) -> None: ...

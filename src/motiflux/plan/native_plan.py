@@ -235,11 +235,14 @@ def native_problem_of_rows(
     simd: str,
     backjump: str,
     compared: SearchComparisons | None = None,
+    steps: list[_native.Step] | None = None,
 ) -> _native.NativePlan:
     """Return the search of `plan` over rows that were narrowed before: degrees have no bounds.
 
     Parameters
     ----------
+    steps
+        What `steps_of_rows` returned for the plan, if several problems share it.
     rows
         Rows over the same vertices.
     sources
@@ -251,16 +254,15 @@ def native_problem_of_rows(
     compared
         The comparisons of the plan, of vertices alone, with values of the vertices of these rows.
     """
-    given = _Arguments.of(plan)
     problem = _native.NativePlan(
-        steps=[_step(shape, bounds=False) for shape in plan.shape.steps],
+        steps=steps_of_rows(plan) if steps is None else steps,
         bounds=[(0, 0)] * len(plan.order),
         source_adjacencies=list(sources),
         adjacencies=list(rows),
         out=rows[out],
         in_=rows[into],
         sets=_policy(intersect, simd),
-        tail=given.tail,
+        tail=_tail(plan),
     )
     problem.prune(_BACKJUMP[backjump], plan.all_different)
     if apart:
@@ -268,6 +270,11 @@ def native_problem_of_rows(
     if compared is not None:
         problem.set_comparisons(compared.native, compared.variables_of_sources, [True] * len(sources))
     return problem
+
+
+def steps_of_rows(plan: Plan) -> list[_native.Step]:
+    """Return the steps of `native_problem_of_rows`."""
+    return [_step(shape, bounds=False) for shape in plan.shape.steps]
 
 
 def _set_apart(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from motiflux.cluster.shards.part import Gathering, Span, Spans, Weights, arcs_of
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan
 
-_LEAST_BOXES = 512
+_LEAST_BOXES = 2048
 _SHARE_OF_BOXES = 8
 """Boxes take one part of so many of the memory, if they are more than the least."""
 
@@ -26,13 +26,13 @@ class Blocks:
         The query vertices that have several blocks, without the root.
     buckets
         uint8 [boxes, vertices, 2]: first buckets, and those behind the last.
-    fits
-        Whether each box is expected to fit.
+    parts
+        float32 [boxes]: about the number of parts that each takes; 1 if it is expected to fit.
     """
 
     divided: frozenset[int]
     buckets: NDArray[np.uint8]
-    fits: NDArray[np.uint8]
+    parts: NDArray[np.float32]
     bounds: Sequence[NDArray[np.int64]]
 
     def spans(self, box: int) -> Spans:
@@ -52,9 +52,7 @@ def divided(
     least = 0.0
     for vertices, rows in planned.items():
         found = _divided_by(gathering, weights, reach, vertices, rows)
-        if len(found.fits) == 0:
-            return found
-        cost = len(found.fits) + 1000.0 * float(np.count_nonzero(found.fits == 0))
+        cost = float(found.parts.sum())
         if best is None or cost < least:
             best, least = found, cost
     assert best is not None
@@ -66,8 +64,8 @@ def _divided_by(
 ) -> Blocks:
     sources = replace(rows, keys=[rows.keys[at] for at in sorted(set(rows.sources))])
     needed = {weights.arcs[arc] for arc in arcs_of(sources) if len(arc[0]) == 1}
-    of_box = 2 * reach.size + 1
-    buckets, fits = weights.native.divide(
+    of_box = 2 * reach.size + 4
+    buckets, parts = weights.native.divide(
         arcs=[weights.arcs[arc] for arc in arcs_of(rows)],
         needed=sorted(needed),
         less=sorted(reach.less),
@@ -77,4 +75,4 @@ def _divided_by(
         room=gathering.memory,
         most=max(_LEAST_BOXES, gathering.memory // (_SHARE_OF_BOXES * of_box)),
     )
-    return Blocks(vertices, buckets, fits, weights.bounds)
+    return Blocks(vertices, buckets, parts, weights.bounds)

@@ -134,13 +134,11 @@ class Piece:
 
     def packed(self) -> Piece:
         """Return a piece with arrays of its own, without other entries."""
-        neighbors, kinds = (
-            None if column is None else _native.take_entries(column, self.begins, self.ends)
-            for column in (self.neighbors, self.kinds)
-        )
-        assert neighbors is not None
-        made = Piece.of(self.ids, self.labels, self.lengths, neighbors, kinds)
-        return replace(made, cut_short=self.cut_short)
+        neighbors = _native.take_entries(self.neighbors, self.begins, self.ends)
+        kinds = None if self.kinds is None else _native.take_entries(self.kinds, self.begins, self.ends)
+        lengths = self.lengths
+        ends = np.cumsum(lengths)
+        return Piece(self.ids, self.labels, ends - lengths, ends, neighbors, kinds, self.cut_short)
 
     @property
     def nbytes(self) -> int:
@@ -187,10 +185,15 @@ class RowArrays:
         if that has more, the first ones after `skip` entries. The entries of a neighbour stay together.
         """
         at = ids - self.first
-        begins = self.offsets[at].astype(np.int64)
-        ends = self.offsets[at + 1].astype(np.int64)
         labels = np.zeros(len(ids), np.uint32) if self.labels is None else self.labels[at].astype(np.uint32)
-        return _taken(Piece(ids, labels, begins, ends, self.neighbors, self.kinds), cut, most, skip)
+        if cut is None:
+            begins, ends = self.offsets[at].astype(np.int64), self.offsets[at + 1].astype(np.int64)
+            entries = int((ends - begins).sum())
+        else:
+            bounds = cut.bounds(ids)
+            begins, ends, entries = _native.slice_rows(self.offsets, self.neighbors, self.first, ids, *bounds)
+        rows = Piece(ids, labels, begins, ends, self.neighbors, self.kinds)
+        return rows if not skip and (most is None or entries <= most) else _taken(rows, None, most, skip)
 
 
 def _taken(rows: Piece, cut: Wanted | None, most: int | None, skip: int = 0) -> Piece:

@@ -23,7 +23,7 @@ from motiflux.errors import ClusterError, InternalError
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.comparisons.native import native_comparisons
-from motiflux.plan.native_plan import native_problem_of_rows
+from motiflux.plan.native_plan import native_problem_of_rows, steps_of_rows
 from motiflux.request.request import Request
 
 SHARE_OF_ROWS = 4
@@ -149,6 +149,8 @@ class RangeSearch:
             for vertices, plan in ({**ranged.divided, frozenset[int](): ranged.plan}).items()
         }
         self._every = frozenset(range(self._reach.size))
+        self._steps: dict[int, list[_native.Step]] = {}
+        """Of the plans, by their identity."""
         self._rate = 0.0
         """Entries per second of the parts so far; 0: unknown."""
         self._gathers = False
@@ -231,7 +233,7 @@ class RangeSearch:
         del weights
         plan, rows = self._planned[blocks.divided]
         large: list[Spans] = []
-        for box, fits in enumerate(blocks.fits.tolist()):
+        for box, fits in enumerate((blocks.parts == 1).tolist()):
             within = blocks.spans(box)
             part = gathering.part(rows, within) if fits else TooLarge()
             if isinstance(part, TooLarge):
@@ -261,6 +263,7 @@ class RangeSearch:
             simd=tuning["simd"],
             backjump=tuning["backjump"],
             compared=compared,
+            steps=self._steps_of(plan),
         )
         offsets, _ = part.rows[rows.sources[0]]
         first, last = int(offsets[part.first]), int(offsets[part.last])
@@ -271,6 +274,12 @@ class RangeSearch:
         found = use(part, search, roots_item(first, last))
         self._search_seconds += time.perf_counter() - begun
         return found
+
+    def _steps_of(self, plan: Plan) -> list[_native.Step]:
+        steps = self._steps.get(id(plan))
+        if steps is None:
+            steps = self._steps[id(plan)] = steps_of_rows(plan)
+        return steps
 
     def counted(self, part: Part, search: _native.NativePlan, item: Item) -> int:
         """Return the number of embeddings in a part."""
