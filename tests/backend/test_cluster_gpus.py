@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.cluster import gpu_tasks
+from motiflux.cluster import gpu_engine, gpu_tasks
 from motiflux.device import devices_like
 from motiflux.gpu.runtime.launches import Result
 from motiflux.gpu.storage.device_csr import DeviceCsr
@@ -55,6 +55,7 @@ def graph_of(seed: int, vertices: int = 25, *, directed: bool = False) -> mf.Gra
 def ray(device: str, monkeypatch: pytest.MonkeyPatch) -> InlineRay:
     number = len(devices_like(device))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)  # GPUs have the names that it gives them
+    monkeypatch.setattr(gpu_engine, "_LEAST_SECONDS", 0.0)  # several shares of short counts, too
     return replace_ray(monkeypatch, gpus=number)
 
 
@@ -105,6 +106,17 @@ def test_shares_are_searched_once_each_on_all_gpus(
         number = 4 * cluster._workers.gpus
     assert {name for name, _ in ran} == set(devices_like(device))
     assert sorted(share for _, share in ran) == [(at, number) for at in range(number)]
+
+
+def test_a_short_count_has_one_share_for_each_gpu(
+    ray: InlineRay, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu_engine, "_LEAST_SECONDS", 0.01)
+    graph = graph_of(1)
+    with mf.Cluster() as cluster:
+        found = cluster.count(graph, HOUSE, device=device, tuning=SEARCH)
+        assert found == mf.count(graph, HOUSE)
+        assert len(cluster.tasks) == 1 + cluster._workers.gpus  # the first one looks at a GPU
 
 
 def test_a_graph_whose_object_was_lost_is_shared_again(ray: InlineRay, device: str) -> None:

@@ -37,7 +37,9 @@ from motiflux.types import VertexArray
 
 WHY = "GPUs of a cluster were asked for"
 _SHARES = 4
-"""Shares of a count for each GPU: a task that is lost repeats one of them."""
+"""Most shares of a count for each GPU: a task that is lost repeats one of them."""
+_LEAST_SECONDS = 0.01
+"""Expected seconds for which a share is made, unless GPUs would have none."""
 
 
 class GpuClusterEngine(DfsEngine):
@@ -256,7 +258,7 @@ class GpuCount:
         self._content = (physical, plain(request))
         self._job = workers.job(graph, self._content)
         self.name = f"count {workers.pattern}{number}"
-        self.shares = Parts(1 if self._uncut else _SHARES * workers.gpus)
+        self.shares = Parts(1 if self._uncut else _shares(physical.seconds, workers.gpus))
         self._total = 0
         self._cut = Cuts()
         self._whole = True
@@ -334,6 +336,20 @@ class GpuCount:
         if limit is not None and total > limit:
             return Outcome(limit, False)
         return Outcome(total, self._whole and not self.late)
+
+
+def _shares(seconds: float | None, gpus: int) -> int:
+    """Return the number of shares of a count that is expected to take some seconds on one GPU.
+
+    Examples
+    --------
+    >>> [_shares(seconds, 2) for seconds in (None, 0.001, 0.05, 10.0)]
+    [8, 2, 5, 8]
+    """
+    most = _SHARES * gpus
+    if seconds is None or _LEAST_SECONDS <= 0:
+        return most
+    return max(gpus, min(most, math.ceil(seconds / _LEAST_SECONDS)))
 
 
 class _Look:
