@@ -408,7 +408,8 @@ class Cluster:
     ) -> Matches | list[Matches] | WrittenRows | list[WrittenRows]:
         """List embeddings; see `motiflux.match`. Rows of a `Query`, and distinct ones, are for one machine.
 
-        Rows of a sharded graph are ids of vertices, without columns of edges and attributes.
+        Rows of a sharded graph are ids of vertices, without columns of edges and attributes. With
+        ``device="cuda"``, each task has one GPU.
 
         Parameters
         ----------
@@ -524,6 +525,8 @@ class Cluster:
     ) -> Estimate | list[Estimate]:
         """Estimate the number of embeddings; see `motiflux.estimate`: the same result to the last bit.
 
+        With ``device="cuda"``, each task has one GPU; a `SamplingPolicy` needs that.
+
         In a sharded graph, a sample is the exact count of a range of entries, the estimator is ``"ranges"``,
         and all entries are counted where that is less work: unless the rows take some ten times `memory`. For
         a seed the estimate is the same on any number of workers, except with a timeout.
@@ -544,7 +547,7 @@ class Cluster:
     def sample(
         self, graph: GraphLike, pattern: QueryLike, k: int, **options: Unpack[SampleOptions]
     ) -> Matches:
-        """Draw embeddings at random; see `motiflux.sample`: the same rows."""
+        """Draw embeddings at random; see `motiflux.sample`: the same rows, also with ``device="cuda"``."""
         with self._here(pattern, self._on_gpus(graph, options)):
             return sample(self._graph(graph), pattern, k, **options)
 
@@ -552,6 +555,8 @@ class Cluster:
         self, graph: GraphLike | ShardedGraph, pattern: PatternLike, **options: Unpack[VertexOptions]
     ) -> VertexCounts:
         """Count the embeddings at each vertex; see `motiflux.count_per_vertex`.
+
+        With ``device="cuda"``, each GPU counts a share, and all have to be of one kind.
 
         For a sharded graph, each worker takes 8 bytes of its memory for each vertex of the graph and query
         vertex that is counted, and the caller 16 for a vertex and 8 for each of its counts; ``.graph`` of the
