@@ -1,5 +1,7 @@
 // Executors: groups of a resident kernel that search from updates and from parts of them (DCSM 1.5).
 //
+// Updates are handed over while they are written, so their groups are ready when they are published.
+//
 //   work of a group    update   its roots, one for each plan of its kind       the first group
 //                      root     its only root, which the updater has written   likewise
 //                      roots    some of these roots                            given by a group that has them
@@ -148,7 +150,6 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     const std::uint64_t ticket =
         lanes_.broadcast(lanes_.leads() ? streaming::take_work(list, stream_->graph.stages) : 0);
     if (ticket == streaming::kNoTicket) return false;
-    const std::uint64_t taken = streaming::stamp_now();
     lanes_.sync();
     const streaming::Work& work = list.of(ticket);
     moment_ = work.moment;
@@ -169,6 +170,11 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     }
     place_ = {};
     if (kind == streaming::WorkKind::kRoots) return begin_roots<false>(first, end);
+    if (lanes_.ballot(lanes_.leads() && !streaming::wait_until_published(stream_->graph.stages, moment_)) !=
+        0)
+      return false;
+    const std::uint64_t taken = streaming::stamp_now();
+    lanes_.sync();
     if (kind == streaming::WorkKind::kRoot) {
       place_.arc = first_root_;
       place_.arc_end = first_root_ + 1;

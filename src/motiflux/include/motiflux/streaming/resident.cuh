@@ -128,15 +128,10 @@ MOTIFLUX_DEVICE std::uint64_t open_updates(const Lanes& lanes, const Stream& str
   return ticket;
 }
 
-// Hands an update to executors, once it is published.
-MOTIFLUX_DEVICE void hand_over(const Stream& stream, std::uint64_t moment, std::uint64_t ticket) {
-  if (ticket == kNoTicket) return;
-  if (ticket == kNoSearch) {
-    if (stream.lines != nullptr) write_empty_line(stream, moment);
-    return finish(stream.graph.stages, moment);
-  }
-  issue_work(stream.work, ticket);
-  stream.stamp(moment, Stamp::kIssued, stamp_now());
+// Ends an update that has no work, once it is published.
+MOTIFLUX_DEVICE void finish_without_work(const Stream& stream, std::uint64_t moment) {
+  if (stream.lines != nullptr) write_empty_line(stream, moment);
+  finish(stream.graph.stages, moment);
 }
 
 // Hands published updates to executors. `first`: the moment of the first.
@@ -148,7 +143,11 @@ MOTIFLUX_DEVICE void issue_updates(const Team& team, const Stream& stream, const
     const std::uint64_t moment = first + i;
     stream.stamp(moment, Stamp::kBegun, begun);
     stream.stamp(moment, Stamp::kPublished, published);
-    hand_over(stream, moment, open_update(stream, updates[i], moment));
+    const std::uint64_t ticket = open_update(stream, updates[i], moment);
+    if (ticket == kNoTicket) return;
+    if (ticket == kNoSearch) return finish_without_work(stream, moment);
+    issue_work(stream.work, ticket);
+    stream.stamp(moment, Stamp::kIssued, stamp_now());
   });
   team.sync();
 }
@@ -246,7 +245,7 @@ MOTIFLUX_DEVICE bool is_to_look_up(const Stream& stream, UpdaterMemory& memory, 
 // Returns whether any was written.
 //
 //   rows are prepared   | lines of updates are asked for; the batch before is handed over
-//   rows are written    | works are written; the next batch is received and listed
+//   rows are written    | works are handed over; the next batch is received and listed
 template <class Team, class Lanes>
 MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, const UpdaterRoles& roles,
                                        const Stream& stream, UpdaterPlace& place, bool& goes_on) {
@@ -297,6 +296,7 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     if (roles.issues) {
       ticket = open_updates(lanes, stream, listed.updates_of_batch[lanes.lane()], moment, has_update,
                             place.plans, expected);
+      if (ticket != kNoTicket && ticket != kNoSearch) issue_work(stream.work, ticket);
       end_step(lanes, batch, Step::kOpened, step);
     }
     if (roles.receives) {
@@ -323,13 +323,16 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     check_batch(team, stream.graph, batch);
 #endif
     end_step(team, batch, Step::kInstall);
-    // Executors get the updates first: what they need of them is released with the works.
-    if (has_update) {
-      stream.stamp(moment, Stamp::kBegun, begun);
-      stream.stamp(moment, Stamp::kPublished, stamp_now());
-      hand_over(stream, moment, ticket);
-    }
+    // Executors have the updates already, and wait until they are published.
+    const std::uint64_t published = stamp_now();
     if (roles.issues && lanes.leads()) publish(stream.graph.stages, last);
+    lanes.sync();
+    if (has_update) {
+      if (ticket == kNoSearch) finish_without_work(stream, moment);
+      stream.stamp(moment, Stamp::kBegun, begun);
+      stream.stamp(moment, Stamp::kPublished, published);
+      stream.stamp(moment, Stamp::kIssued, stamp_now());
+    }
     end_step(team, batch, Step::kIssue);
     place.published = last;
     place.turn = 1 - place.turn;

@@ -12,8 +12,8 @@ enum class Stamp : std::uint32_t {
   kSeen,       // the updater has it
   kBegun,      // its batch begins
   kPublished,  // its batch is in the graph
-  kIssued,     // it is on the work list
-  kTaken,      // an executor has it
+  kIssued,     // it is on the work list, and executors are told that it is published
+  kTaken,      // an executor has it, and knows that
   kReady,      // its roots are written
   kSearched,   // its last part was searched
   kAnswered,   // its totals are on their way to the host

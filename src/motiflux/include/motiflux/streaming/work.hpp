@@ -1,5 +1,5 @@
-// The global work list of executors (DCSM 1.5.2): updates that are published, and parts of searches that take
-// long.
+// The global work list of executors (DCSM 1.5.2): updates that are published or soon will be, and parts of
+// searches that take long.
 //
 //   ticket       0        1         2        3        4        5
 //                update   update    walk     roots    waits    waits
@@ -116,6 +116,18 @@ MOTIFLUX_DEVICE std::uint64_t take_work(const WorkList& list, const Stages& stag
 
 MOTIFLUX_DEVICE void release_work(const WorkList& list, std::uint64_t ticket) {
   device::device_wide(list.of(ticket).state).store(list.free_state(ticket) + 2, device::Order::kRelease);
+}
+
+// Waits until an update is published; false if the kernel ends before. Called by one lane.
+MOTIFLUX_DEVICE bool wait_until_published(const Stages& stages, std::uint64_t moment) {
+  constexpr std::uint32_t kPolls = 16;  // between looks at the flag to stop
+  const auto word = device::device_wide(stages.progress->published);
+  for (std::uint32_t polls = 1; word.load(device::Order::kRelaxed) < moment; ++polls) {
+    if (polls % kPolls == 0 && must_stop(stages)) return false;
+    __nanosleep(32);
+  }
+  static_cast<void>(word.load(device::Order::kAcquire));
+  return true;
 }
 
 }  // namespace motiflux::streaming
