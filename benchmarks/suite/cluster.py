@@ -13,7 +13,8 @@ sharded QUERY     a count in a sharded graph of four times a worker's memory, be
                   whole: processor time of all tasks; figures: tasks, and the longest over the mean
 kills             counts, data sets and estimates while workers are killed; figures: kills and calls
 
-Ray's object store has 256 MB. On a machine that does other work, only processor times say something. Workers
+``MOTIFLUX_RMAT`` is the scale of the R-MAT graph, with 16 edges a vertex; else 18, and 14 in the quick run.
+Ray's object store has 256 MB, with ``MOTIFLUX_RMAT`` 1 GB. On a machine that does other work, only processor times say something. Workers
 of one machine share memory and caches, and have no network between them.
 """
 
@@ -41,7 +42,8 @@ from motiflux.bench.results import Bar, BaselineTime, CaseResult
 from motiflux.bench.suite import Settings, Suite
 from motiflux.cluster.tasks import nothing
 
-STORE = "256MB"
+SCALE = os.environ.get("MOTIFLUX_RMAT")
+STORE = "256MB" if SCALE is None else "1GB"
 SEARCH = {"tables": "off"}
 QUERIES = {
     "triangle": "(a)--(b)--(c)--(a)",
@@ -63,6 +65,8 @@ ESTIMATE: Any = {"samples": 300_000, "seed": 1, "tuning": {"count_first": "off"}
 def graph_of(*, quick: bool) -> mf.Graph:
     """Return an R-MAT graph with labels."""
     scale, edges = (14, 250_000) if quick else (18, 4_000_000)
+    if SCALE is not None:
+        scale, edges = int(SCALE), 16 << int(SCALE)
     graph = mf.generate.rmat(scale=scale, edges=edges, seed=1)
     ends = graph.to_edges()
     labels = [vertex % 3 for vertex in range(graph.num_vertices)]
