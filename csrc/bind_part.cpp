@@ -163,12 +163,12 @@ class PyPart {
     return part_->span(query_vertex);
   }
 
-  std::int64_t begin_rows(const std::vector<PyKey>& keys,
-                          const std::vector<std::pair<std::int64_t, std::int64_t>>& spans, std::int64_t memory,
-                          std::int64_t beside, std::int64_t most) {
+  void begin_rows(const std::vector<PyKey>& keys,
+                  const std::vector<std::pair<std::int64_t, std::int64_t>>& spans, std::uint64_t memory,
+                  std::uint64_t most) {
     std::vector<graph::IdSpan> made;
     for (const auto& [first, last] : spans) made.push_back({first, last});
-    return unlocked([&] { return part_->begin_rows(as_keys(keys), made, memory, beside, most); });
+    unlocked([&] { part_->begin_rows(as_keys(keys), made, memory, most); });
   }
   std::size_t size() const { return part_->size(); }
   nb::object vertices() const {
@@ -179,21 +179,21 @@ class PyPart {
     return nb::make_tuple(to_numpy(std::move(made.ids)), to_numpy(std::move(made.least)),
                           to_numpy(std::move(made.most)));
   }
-  std::uint64_t append(const PyPiece& given) {
+  bool append(const PyPiece& given) {
     const graph::RowPiece piece = as_piece(given);
     return unlocked([&] { return part_->append(piece); });
   }
-  nb::list take_rows() {
-    std::vector<graph::PartRows> made = unlocked([&] { return part_->take_rows(); });
+  std::optional<nb::list> take_rows(std::uint64_t beside) {
+    std::optional<std::vector<graph::PartRows>> made = unlocked([&] { return part_->take_rows(beside); });
+    if (!made) return std::nullopt;
     nb::list rows;
-    for (graph::PartRows& one : made) {
+    for (graph::PartRows& one : *made) {
       const std::size_t offsets = one.offsets.size();
       rows.append(
           nb::make_tuple(to_numpy(std::move(one.offsets), offsets), to_numpy(std::move(one.neighbors))));
     }
     return rows;
   }
-
   void begin_weights(const std::vector<PyKey>& arcs, std::vector<std::vector<std::int64_t>> bounds) {
     unlocked([&] { part_->begin_weights(as_keys(arcs), std::move(bounds)); });
   }
@@ -243,12 +243,12 @@ void bind_part(nb::module_& module) {
       .def("candidates", &PyPart::candidates, nb::arg("mask"), nb::arg("first"), nb::arg("most"))
       .def("span", &PyPart::span, nb::arg("query_vertex"))
       .def("begin_rows", &PyPart::begin_rows, nb::arg("keys"), nb::arg("spans"), nb::arg("memory"),
-           nb::arg("beside"), nb::arg("most"))
+           nb::arg("most"))
       .def("size", &PyPart::size)
       .def("vertices", &PyPart::vertices)
       .def("slices", &PyPart::slices, nb::arg("first"), nb::arg("most"))
       .def("append", &PyPart::append, nb::arg("piece"))
-      .def("take_rows", &PyPart::take_rows)
+      .def("take_rows", &PyPart::take_rows, nb::arg("beside"))
       .def("begin_weights", &PyPart::begin_weights, nb::arg("arcs"), nb::arg("bounds"))
       .def("weigh", &PyPart::weigh, nb::arg("piece"))
       .def("take_weights", &PyPart::take_weights)

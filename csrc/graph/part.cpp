@@ -111,35 +111,19 @@ class PartOf final : public Part {
     return {found.first, found.last};
   }
 
-  std::int64_t begin_rows(std::vector<PartKey> keys, std::span<const IdSpan> spans, std::int64_t bytes,
-                          std::int64_t beside, std::int64_t most) override {
+  void begin_rows(std::vector<PartKey> keys, std::span<const IdSpan> spans, std::uint64_t bytes,
+                  std::uint64_t most) override {
     forget_rows();
     keys_ = std::move(keys);
     keep_within(spans);
-    number();
     leads_.clear();
-    written_.clear();
-    auto left = bytes - beside * static_cast<std::int64_t>(size_ + 1);
-    for (const PartKey& key : keys_) {
-      std::size_t first = size_;
-      for (const PartKey::Pair& pair : key.pairs) {
+    for (const PartKey& key : keys_)
+      for (const PartKey::Pair& pair : key.pairs)
         leads_.push_back({bit(pair.source), pair.side, span_of(within_, bit(pair.target))});
-        first = std::min(first, position(span_of(within_, bit(pair.source)).first));
-      }
-      written_.push_back(first);
-      left -= static_cast<std::int64_t>((size_ + 1 - first) * sizeof(std::uint64_t));
-    }
-    last_.assign(keys_.size(), {kNone, kNone});
-    if (left < 0) return -1;
-    const std::int64_t room = left / static_cast<std::int64_t>(sizeof(std::uint32_t));
-    room_ = static_cast<std::uint64_t>(room);
+    bytes_ = bytes;
     rows_.resize(keys_.size());
-    for (PartRows& rows : rows_) {
-      rows.offsets = ZeroPages<std::uint64_t>(size_ + 1);
-      // Pages that are not written take no memory.
-      rows.neighbors.reserve(static_cast<std::size_t>(std::clamp<std::int64_t>(most, 0, room)));
-    }
-    return room;
+    // Pages that are not written take no memory.
+    for (Listed& rows : rows_) rows.neighbors.reserve(std::min(most, bytes / sizeof(std::uint32_t)));
   }
 
   std::size_t size() const override { return size_; }
@@ -176,23 +160,60 @@ class PartOf final : public Part {
     return found;
   }
 
-  std::uint64_t append(const RowPiece& piece) override {
+  bool append(const RowPiece& piece) override {
     check_piece(piece, number_of_vertices());
     if (rows_.size() != keys_.size()) throw std::invalid_argument("rows that were begun expected");
     for (std::size_t key = 0; key < keys_.size(); ++key)
       with_kinds(piece, keys_[key].kinds, [&](auto&& allows) { append_to(key, piece, allows); });
-    return counted_;
+    if (bytes_of_lists() <= bytes_) return true;
+    rows_.clear();
+    return false;
   }
 
-  std::vector<PartRows> take_rows() override {
-    if (counted_ > room_) throw std::invalid_argument("entries that have room expected");
-    for (std::size_t key = 0; key < rows_.size(); ++key) write_offsets(key, size_);
-    return std::exchange(rows_, {});
+  std::optional<std::vector<PartRows>> take_rows(std::uint64_t beside) override {
+    for (Word& word : words_) word = {};
+    for (const Listed& rows : rows_) {
+      for (const Row& row : rows.rows) words_[row.id / 64].bits |= std::uint64_t{1} << (row.id % 64);
+      for (const std::uint32_t id : rows.neighbors) words_[id / 64].bits |= std::uint64_t{1} << (id % 64);
+    }
+    number();
+    std::uint64_t bytes = beside * (size_ + 1), largest = 0;
+    for (const Listed& rows : rows_) {
+      const std::size_t first = rows.rows.empty() ? size_ : position(rows.rows.front().id);
+      bytes += rows.neighbors.size() * sizeof(std::uint32_t) + (size_ + 1 - first) * sizeof(std::uint64_t);
+      largest = std::max<std::uint64_t>(largest, rows.rows.size() * sizeof(Row));
+    }
+    std::vector<PartRows> made;
+    if (bytes + largest > bytes_) {
+      rows_.clear();
+      return std::nullopt;
+    }
+    for (Listed& rows : std::exchange(rows_, {})) {
+      ZeroPages<std::uint64_t> offsets(size_ + 1);
+      std::uint64_t entries = 0;
+      std::size_t next = rows.rows.empty() ? size_ : position(rows.rows.front().id);
+      for (const Row& row : rows.rows) {
+        for (const std::size_t end = position(row.id); next <= end; ++next) offsets[next] = entries;
+        entries += row.entries;
+      }
+      for (; next <= size_; ++next) offsets[next] = entries;
+      for (std::uint32_t& neighbor : rows.neighbors)
+        neighbor = static_cast<std::uint32_t>(position(neighbor));
+      made.push_back({std::move(offsets), std::move(rows.neighbors)});
+    }
+    return made;
   }
 
   void begin_weights(std::vector<PartKey> arcs, std::vector<std::vector<std::int64_t>> bounds) override {
     weights_ = PartWeights();
     arcs_ = std::move(arcs);
+    for (std::size_t word = 0; word < words_.size(); ++word) {
+      words_[word] = {};
+      const std::size_t end = std::min(within_.size(), 64 * word + 64);
+      for (std::size_t v = 64 * word; v < end; ++v)
+        words_[word].bits |= std::uint64_t{within_[v] != 0} << (v % 64);
+    }
+    number();
     for (const std::vector<std::int64_t>& one : bounds)
       if (one.empty() || !std::is_sorted(one.begin(), one.end()))
         throw std::invalid_argument("ascending bounds of buckets expected");
@@ -258,7 +279,6 @@ class PartOf final : public Part {
   void forget_rows() {
     rows_.clear();
     keys_.clear();
-    counted_ = 0;
   }
 
   // Keeps the candidates within spans, which are a part.
@@ -278,17 +298,21 @@ class PartOf final : public Part {
     }
   }
 
-  // Numbers the vertices of the part.
+  // Numbers the vertices in `words_`.
   void number() {
     std::uint32_t before = 0;
-    for (std::size_t word = 0; word < words_.size(); ++word) {
-      std::uint64_t bits = 0;
-      const std::size_t end = std::min(within_.size(), 64 * word + 64);
-      for (std::size_t v = 64 * word; v < end; ++v) bits |= std::uint64_t{within_[v] != 0} << (v % 64);
-      words_[word] = {bits, before};
-      before += static_cast<std::uint32_t>(std::popcount(bits));
+    for (Word& word : words_) {
+      word.before = before;
+      before += static_cast<std::uint32_t>(std::popcount(word.bits));
     }
     size_ = before;
+  }
+
+  std::uint64_t bytes_of_lists() const {
+    std::uint64_t bytes = 0;
+    for (const Listed& rows : rows_)
+      bytes += rows.neighbors.size() * sizeof(std::uint32_t) + rows.rows.size() * sizeof(Row);
+    return bytes;
   }
 
   // The neighbours of a row within a span, on one side of its vertex.
@@ -336,48 +360,40 @@ class PartOf final : public Part {
     }
   }
 
-  // Writes where the rows up to a number begin that are not begun: at the end of the entries so far.
-  void write_offsets(std::size_t key, std::size_t number) {
-    PartRows& rows = rows_[key];
-    for (; written_[key] <= number; ++written_[key]) rows.offsets[written_[key]] = rows.neighbors.size();
-  }
-
   template <class Allows>
   void append_to(std::size_t key, const RowPiece& piece, Allows&& allows) {
-    auto& [last_row, last_neighbor] = last_[key];
-    PartRows& rows = rows_[key];
+    Listed& rows = rows_[key];
     for (std::size_t row = 0; row < piece.ids.size(); ++row) {
       const std::int64_t id = piece.ids[row];
       const auto [above, below] = wanted(keys_[key], within_[static_cast<std::size_t>(id)]);
       if ((above | below) == 0) continue;
-      if (id < last_row) throw std::invalid_argument("ascending rows expected");
-      if (last_row != id) {
-        last_neighbor = kNone;
-        last_row = id;
-        if (counted_ <= room_) write_offsets(key, position(id));
-      }
+      if (id < rows.last) throw std::invalid_argument("ascending rows expected");
+      const bool goes_on = id == rows.last;
+      rows.last = id;
+      std::int64_t before =
+          goes_on && !rows.rows.empty() && rows.rows.back().id == id ? rows.neighbors.back() : kNone;
       const std::uint32_t* const all = piece.neighbors.data();
       const std::uint32_t *first = all + piece.begins[row], *last = all + piece.ends[row];
-      const std::uint32_t* const middle =
-          above != 0 && below == above ? last : std::lower_bound(first, last, id);
-      if (below == 0) first = middle;
-      if (above == 0) last = middle;
-      const auto take = [&](const std::uint32_t* at, const std::uint32_t* end, Mask wanted) {
-        for (; at < end; ++at) {
-          const std::int64_t neighbor = *at;
-          if (neighbor >= number_of_vertices()) throw std::invalid_argument("no such vertex");
-          if ((within_[static_cast<std::size_t>(neighbor)] & wanted) == 0 || neighbor == last_neighbor ||
-              !allows(static_cast<std::size_t>(at - all)))
-            continue;
-          last_neighbor = neighbor;
-          if (++counted_ <= room_) rows.neighbors.push_back(static_cast<std::uint32_t>(position(neighbor)));
-        }
-      };
-      take(first, std::min(middle, last), below);
-      take(std::max(first, middle), last, above);
+      if (below == 0) first = std::lower_bound(first, last, id);
+      if (above == 0) last = std::lower_bound(first, last, id);
+      const std::size_t size = rows.neighbors.size();
+      for (const std::uint32_t* at = first; at < last; ++at) {
+        const std::int64_t neighbor = *at;
+        if (neighbor >= number_of_vertices()) throw std::invalid_argument("no such vertex");
+        const Mask targets = neighbor > id ? above : below;
+        if ((within_[static_cast<std::size_t>(neighbor)] & targets) == 0 || neighbor == before ||
+            !allows(static_cast<std::size_t>(at - all)))
+          continue;
+        before = neighbor;
+        rows.neighbors.push_back(*at);
+      }
+      const auto entries = static_cast<std::uint32_t>(rows.neighbors.size() - size);
+      if (entries == 0) continue;
+      if (!rows.rows.empty() && rows.rows.back().id == id)
+        rows.rows.back().entries += entries;
+      else
+        rows.rows.push_back({static_cast<std::uint32_t>(id), entries});
     }
-    if (counted_ > room_)
-      for (PartRows& one : rows_) one = PartRows();
   }
 
   template <class Allows>
@@ -429,6 +445,16 @@ class PartOf final : public Part {
     return {above, below};
   }
 
+  struct Row {
+    std::uint32_t id = 0;
+    std::uint32_t entries = 0;
+  };
+  // Rows that have entries, which are ids.
+  struct Listed {
+    std::vector<Row> rows;
+    std::vector<std::uint32_t> neighbors;
+    std::int64_t last = kNone;  // the last vertex that may have a row
+  };
   struct Leads {
     Mask source = 0;
     int side = 0;
@@ -441,10 +467,8 @@ class PartOf final : public Part {
   std::size_t size_ = 0;      // their number
   std::vector<PartKey> keys_;
   std::vector<Leads> leads_;  // of all keys
-  std::vector<PartRows> rows_;
-  std::vector<std::size_t> written_;  // for each key, the first offset that is not written
-  std::uint64_t counted_ = 0, room_ = 0;
-  std::vector<std::pair<std::int64_t, std::int64_t>> last_;  // for each key, the last row and neighbour
+  std::vector<Listed> rows_;  // of each key
+  std::uint64_t bytes_ = 0;
   std::vector<PartKey> arcs_;
   PartWeights weights_;
 };

@@ -3,7 +3,7 @@
 //
 //   masks of all vertices:  | 0 | 101 | 0 | 010 | 111 | ...   bit q: a candidate of query vertex q
 //   masks within spans:     | 0 | 100 | 0 | 010 | 011 | ...   those in the block of query vertex q
-//   numbers in the part:    | - |  0  | - |  1  |  2  | ...   ascending
+//   numbers in the part:    | - |  0  | - |  1  |  -  | ...   ascending; of those that have entries
 //   rows of a key:          CSR over these numbers
 //
 // Candidates are found once; then rows are gathered for spans of them, one after another.
@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -103,21 +104,21 @@ class Part {
   // The least candidate, and the one behind the greatest; equal if there are none.
   virtual std::pair<std::int64_t, std::int64_t> span(std::uint32_t query_vertex) const = 0;
 
-  // Begins rows of keys for candidates within spans, one for each query vertex, and numbers these. Returns
-  // the number of entries that fit into so many bytes beside offsets of rows and `beside` bytes for each
-  // vertex; below 0, nothing can be appended. A key has at most `most` entries.
-  virtual std::int64_t begin_rows(std::vector<PartKey> keys, std::span<const IdSpan> spans,
-                                  std::int64_t bytes, std::int64_t beside, std::int64_t most) = 0;
-  // The number of the vertices of the part, and their ids.
-  virtual std::size_t size() const = 0;
-  virtual std::vector<std::int64_t> vertices() const = 0;
+  // Begins rows of keys for candidates within spans, one for each query vertex. A key has at most `most`
+  // entries; all rows have so many bytes.
+  virtual void begin_rows(std::vector<PartKey> keys, std::span<const IdSpan> spans, std::uint64_t bytes,
+                          std::uint64_t most) = 0;
   // The slices of rows of vertices from `first` on that keys need, of about `most` vertices.
   virtual RowSlices slices(std::int64_t first, std::size_t most) const = 0;
-  // Appends the entries of a piece; returns the number of all so far. If they pass `room`, entries are
-  // counted from then on, and none are kept. Pieces come by ascending vertex and neighbour.
-  virtual std::uint64_t append(const RowPiece& piece) = 0;
-  // Hands over the rows of each key.
-  virtual std::vector<PartRows> take_rows() = 0;
+  // Appends the entries of a piece. Pieces come by ascending vertex and neighbour. Returns whether the rows
+  // fit so far; if not, none are kept.
+  virtual bool append(const RowPiece& piece) = 0;
+  // Numbers the vertices that rows have, and hands over the rows of each key; nothing if they do not fit with
+  // `beside` bytes for each vertex.
+  virtual std::optional<std::vector<PartRows>> take_rows(std::uint64_t beside) = 0;
+  // The number of the vertices of the part, and their ids; once rows were taken.
+  virtual std::size_t size() const = 0;
+  virtual std::vector<std::int64_t> vertices() const = 0;
 
   // After begin_rows: begins to weigh the entries of arcs between buckets of candidates. Buckets of a query
   // vertex lie between ascending ids.

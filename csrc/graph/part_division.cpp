@@ -119,14 +119,31 @@ class Divider {
     return static_cast<double>(before[box.end[vertex]] - before[box.begin[vertex]]);
   }
 
-  // The bytes of the vertices of a part, or more: for each key from the first vertex on that has rows.
+  // How many of some vertices have an entry, if entries meet them by chance.
+  static double met(double vertices, double entries) {
+    return vertices > 0 ? vertices * -std::expm1(-entries / vertices) : 0;
+  }
+
+  // About the bytes of the vertices of a part: for each key from the first vertex on that has rows.
   double bytes_of_vertices(const Box& box) const {
     std::array<std::pair<std::uint64_t, std::uint64_t>, kMostVertices> spans;
+    Blocks entries{}, of_rows{};  // of arcs at each query vertex, and of its rows
+    double all_targets = 0;
+    for (const std::uint32_t arc : costs_.arcs) {
+      const Sums& one = sums_[arc];
+      const double number = one.of(box);
+      entries[one.source()] += number;
+      of_rows[one.source()] += number;
+      if (one.target() == PartWeights::kAllTargets)
+        all_targets += number;
+      else
+        entries[one.target()] += number;
+    }
     double each = 0;
     for (std::uint32_t vertex = 0; vertex < vertices_; ++vertex) {
       const auto& numbers = weights_.numbers[vertex];
       spans[vertex] = {numbers[box.begin[vertex]], numbers[box.end[vertex]]};
-      each += candidates(box, vertex);
+      each += met(candidates(box, vertex), entries[vertex] + all_targets);
     }
     std::sort(spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(vertices_));
     const auto from = [&](std::uint64_t first) {
@@ -138,14 +155,17 @@ class Divider {
       }
       return std::min(each, static_cast<double>(together)) + 1;
     };
-    double found = costs_.beside > 0 ? costs_.beside * from(0) : 0;
+    double found = costs_.beside > 0 ? costs_.beside * from(0) : 0, largest = 0;
     for (const auto& sources : costs_.sources) {
       std::uint64_t first = UINT64_MAX;
       for (const std::uint32_t vertex : sources)
         first = std::min(first, weights_.numbers[vertex][box.begin[vertex]]);
       found += kBytesOfRow * from(first);
+      double rows = 0;  // that are listed before they have numbers
+      for (const std::uint32_t vertex : sources) rows += met(candidates(box, vertex), of_rows[vertex]);
+      largest = std::max(largest, kBytesOfRow * rows);
     }
-    return found;
+    return found + largest;
   }
 
   double bytes(const Box& box) const {

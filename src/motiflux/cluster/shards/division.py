@@ -12,6 +12,8 @@ from motiflux.cluster.shards.part import Gathering, Span, Spans, Weights, arcs_o
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan
 
 _LEAST_BOXES = 2048
+_FILLED = 1.25
+"""Boxes are expected to take less than their weights tell, by as much: those that do not fit are halved."""
 _SHARE_OF_BOXES = 8
 """Boxes take one part of so many of the memory, if they are more than the least."""
 
@@ -35,13 +37,29 @@ class Blocks:
     parts: NDArray[np.float32]
     bounds: Sequence[NDArray[np.int64]]
 
-    def spans(self, box: int) -> Spans:
+    def boxes(self) -> list[tuple[NDArray[np.uint8], bool]]:
+        """Return the buckets of each box, and whether it is expected to fit."""
+        return list(zip(self.buckets, (self.parts == 1).tolist(), strict=True))
+
+    def spans(self, box: NDArray[np.uint8]) -> Spans:
         """Return the spans of a box."""
         found: dict[int, Span] = {}
-        for vertex, (begin, end) in enumerate(self.buckets[box].tolist()):
+        for vertex, (begin, end) in enumerate(box.tolist()):
             bounds = self.bounds[vertex]
             found[vertex] = int(bounds[begin]), int(bounds[end])
         return found
+
+    def halves(self, box: NDArray[np.uint8], root: int) -> list[NDArray[np.uint8]]:
+        """Return two halves of a box; none if it has one bucket of each query vertex that may be divided."""
+        lengths = {
+            vertex: int(box[vertex, 1]) - int(box[vertex, 0]) for vertex in sorted(self.divided | {root})
+        }
+        widest = max(lengths, key=lambda vertex: lengths[vertex])
+        if lengths[widest] < 2:
+            return []
+        first, last = box.copy(), box.copy()
+        first[widest, 1] = last[widest, 0] = int(box[widest, 0]) + lengths[widest] // 2
+        return [first, last]
 
 
 def divided(
@@ -72,7 +90,7 @@ def _divided_by(
         sources=[sorted({pair[0] for pair in pairs}) for pairs, _ in rows.keys],
         divisible=sum(1 << vertex for vertex in vertices | {reach.root}),
         beside=gathering.beside,
-        room=gathering.memory,
+        room=gathering.memory * _FILLED,
         most=max(_LEAST_BOXES, gathering.memory // (_SHARE_OF_BOXES * of_box)),
     )
     return Blocks(vertices, buckets, parts, weights.bounds)

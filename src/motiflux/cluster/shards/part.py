@@ -162,22 +162,23 @@ class Gathering:
         within = self._within_all(spans or {})
         if any(first >= last for first, last in within):
             return None
-        room = self._part.begin_rows(rows.keys, within, self.memory, self.beside, self._layout.entries)
-        if room < 0:
-            return TooLarge()
+        self._part.begin_rows(rows.keys, within, self.memory, self._layout.entries)
         for piece in self._pieces_of_rows():
-            if self._part.append(piece.native) > room:
+            if not self._part.append(piece.native):
                 return TooLarge()
         self.read_for_part, self._read_before = self.read - self._read_before, self.read
+        made = self._part.take_rows(self.beside)
+        if made is None:
+            return TooLarge()
         first, last = (self._part.position(id_) for id_ in within[self._reach.root])
-        return Part(self._part.take_rows(), first, last, self._part.size())
+        return Part(made, first, last, self._part.size())
 
     def weights(self, rows: Sequence[RowsOfPlan]) -> Weights:
         """Return the weights of all candidates, for plans with these rows."""
         keys = list(dict.fromkeys(arc for one in rows for arc in arcs_of(one)))
         within = self._within_all({})
         arcs = [(list(pairs), list(kinds)) for pairs, kinds in keys]
-        self._part.begin_rows(arcs, within, 0, 0, 0)
+        self._part.begin_rows(arcs, within, 0, 0)
         buckets = int((self.memory / (_SHARE_OF_WEIGHTS * _BYTES_OF_CELL * len(keys))) ** 0.5)
         bounds = [self._buckets(span, min(max(buckets, 2), _MOST_BUCKETS)) for span in within]
         self._part.begin_weights(arcs, [one.tolist() for one in bounds])

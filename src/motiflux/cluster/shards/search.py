@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.cluster.shards.division import divided
 from motiflux.cluster.shards.layout import Layout
-from motiflux.cluster.shards.part import Gathering, Part, Spans, TooLarge, least_memory
+from motiflux.cluster.shards.part import Gathering, Part, Span, Spans, TooLarge, least_memory
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan, reach_of, rows_of_plan
 from motiflux.cluster.shards.rows import Rows
 from motiflux.cluster.shards.values import VertexValues
@@ -32,6 +33,8 @@ _LEAST = 1 << 13
 """Bytes beside masks for which a search can be divided far enough."""
 _BYTES_OF_ROOTS = 4
 """Bytes of a part for an entry whose root it has: half of the entries are read, and fill half of the part."""
+_FEW_PARTS = 64
+"""If roots take more parts, they are searched a part of them at a time: these have fewer candidates."""
 _FIRST = 1 << 12
 """Entries whose roots the first part has."""
 
@@ -231,20 +234,37 @@ class RangeSearch:
         weights = gathering.weights(list(planned.values()))
         blocks = divided(gathering, weights, self._reach, planned)
         del weights
+        if not own and len(blocks.parts) > _FEW_PARTS and len(pieces := self._fewer_roots(spans)) > 1:
+            for piece in pieces:
+                self._search_spans({self._reach.root: piece}, found, use)
+            return
         plan, rows = self._planned[blocks.divided]
         large: list[Spans] = []
-        for box, fits in enumerate((blocks.parts == 1).tolist()):
+        boxes = blocks.boxes()[::-1]
+        while boxes:
+            box, fits = boxes.pop()
             within = blocks.spans(box)
             part = gathering.part(rows, within) if fits else TooLarge()
-            if isinstance(part, TooLarge):
+            if not isinstance(part, TooLarge):
+                found.parts += part is not None
+                found.total += 0 if part is None else self._used(part, plan, rows, use)
+            elif fits and (halves := blocks.halves(box, self._reach.root)):
+                boxes += [(half, True) for half in halves[::-1]]
+            else:
                 large.append(within)
-            elif part is not None:
-                found.parts += 1
-                found.total += self._used(part, plan, rows, use)
         for within in large:  # these have other candidates
             if within == spans:
                 raise InternalError("expected a part of one candidate each to fit into its memory")
             self._search_spans(within, found, use)
+
+    def _fewer_roots(self, spans: Spans) -> list[Span]:
+        """Return the span of roots in pieces whose rows fill about half of a part."""
+        layout, (first, last) = self._layout, spans[self._reach.root]
+        begin, end = layout.first_entries_of(np.array([first, last - 1])).tolist()
+        end += int(layout.degrees_of(np.array([last - 1]))[0])
+        cuts = [layout.vertex_of_entry(entry) for entry in range(begin, end, self.entries_of_part)]
+        ends = sorted({first, *(cut for cut in cuts if first < cut < last), last})
+        return list(pairwise(ends))
 
     def _used(self, part: Part, plan: Plan, rows: RowsOfPlan, use: Use) -> int:
         """Return what `use` returns for the search of a part."""
