@@ -40,6 +40,7 @@ SWITCHES: dict[str, dict[str, str]] = {
     "level by level": {"tables": "off", "bitmaps": "off", "tail": "off"},
     "bitmaps": {"tables": "off", "bitmaps": "on"},
     "parts": {"tables": "off", "parts": "on"},
+    "candidates": {"tables": "off", "candidates": "on"},
 }
 SEARCH = SWITCHES["search"]
 
@@ -153,7 +154,65 @@ def test_rows_are_uploaded_once_to_each_gpu(
     assert len(uploads) == before
 
 
-@pytest.mark.parametrize("switches", ["default", "search"])
+def test_one_gpu_filters_candidates_for_all(ray: InlineRay, device: str) -> None:
+    graph, tuning = graph_of(3), SWITCHES["candidates"]
+    patterns = ["(a:1)--(b:0)--(c)--(a)", "(a:1)--(b:0)--(c:1)--(d:0)--(a)"]
+    with mf.Cluster() as cluster:
+        for _ in range(2):
+            assert cluster.count(graph, patterns, device=device, tuning=tuning) == mf.count(graph, patterns)
+    assert sum(name.startswith("filter ") for name in ray.names) == len(patterns)
+
+
+def test_a_candidate_space_whose_object_was_lost_is_shared_again(
+    ray: InlineRay, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu_tasks, "known_space", lambda *given: None)  # as new processes do
+    graph, tuning = graph_of(3), SWITCHES["candidates"]
+    with mf.Cluster() as cluster:
+        cluster.count(graph, HOUSE, device=device, tuning=tuning)
+        ray.lose_objects()
+        assert cluster.count(graph, HOUSE, device=device, tuning=tuning) == mf.count(graph, HOUSE)
+
+
+def test_gpus_read_the_rows_of_one_space(
+    ray: InlineRay, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: set[object] = set()
+    space_of = gpu_tasks.space_of
+
+    def note(job: Any) -> Any:
+        space = space_of(job)
+        read.add(None if space is None else space.filtered)
+        return space
+
+    monkeypatch.setattr(gpu_tasks, "space_of", note)
+    with mf.Cluster() as cluster:
+        cluster.count(graph_of(3), HOUSE, device=device, tuning=SWITCHES["candidates"])
+    assert len(read) == 1
+    assert isinstance(read.pop(), str)
+
+
+@pytest.mark.parametrize("where", ["filter_on_gpu", "_has_space"])
+def test_a_space_without_room_gives_way_to_rows_of_the_graph(
+    ray: InlineRay, device: str, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    if where == "_has_space":
+        answers = iter([True, False])
+        has_space = gpu_tasks._has_space
+
+        def has(*given: Any) -> bool:
+            return has_space(*given) and next(answers, True)
+
+        monkeypatch.setattr(gpu_tasks, "_has_space", has)
+    else:
+        monkeypatch.setattr(gpu_tasks, "device_space", lambda *given: None)
+    graph = graph_of(3)
+    with mf.Cluster() as cluster:
+        found = cluster.count(graph, HOUSE, device=device, tuning=SWITCHES["candidates"])
+    assert (found, found.complete) == (mf.count(graph, HOUSE), True)
+
+
+@pytest.mark.parametrize("switches", ["default", "search", "candidates"])
 def test_a_limit_ends_the_count(ray: InlineRay, device: str, switches: str) -> None:
     graph = graph_of(3)
     total = int(mf.count(graph, HOUSE))

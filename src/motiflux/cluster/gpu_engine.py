@@ -12,12 +12,13 @@ from motiflux.cluster.driver import Driver
 from motiflux.cluster.engine import NAME, ClusterEngine, reporting
 from motiflux.cluster.gpu_images import GpuImageCounter
 from motiflux.cluster.gpu_shares import Cuts, Parts
-from motiflux.cluster.gpu_tasks import Found, count_on_gpu, look_at_gpu
+from motiflux.cluster.gpu_spaces import Filtering, Spaces
+from motiflux.cluster.gpu_tasks import Filtered, Found, count_on_gpu, look_at_gpu
 from motiflux.cluster.row_tasks import GpuRows, WholeRows
 from motiflux.cluster.rows import ClusterRows
 from motiflux.cluster.sampler import ClusterSampler, TreeDraws
 from motiflux.cluster.shares import Order
-from motiflux.cluster.tasks import Bounds, Columns, Done, plain
+from motiflux.cluster.tasks import Bounds, Columns, Done, Job, plain
 from motiflux.cluster.workers import Workers
 from motiflux.cpu.sampling import kinds_apart
 from motiflux.errors import DeviceMemoryError
@@ -45,8 +46,8 @@ _LEAST_SECONDS = 0.01
 class GpuClusterEngine(DfsEngine):
     """Plans as the engine ``dfs`` does for one of the GPUs, and counts on all of them.
 
-    Plans have no candidate spaces, whose rows differ from GPU to GPU, and no counts in parts, unless the
-    switch ``parts`` is on.
+    Plans have no counts in parts, unless the switch ``parts`` is on. Those of listings have no candidate
+    spaces, whose root arcs have other numbers than the graph's. One GPU filters a space for all.
 
     Parameters
     ----------
@@ -57,11 +58,12 @@ class GpuClusterEngine(DfsEngine):
     """
 
     name = NAME
-    capabilities = replace(CAPABILITIES, candidate_spaces=False, at_once=True)
+    capabilities = replace(CAPABILITIES, at_once=True)
 
     def __init__(self, workers: Workers, kind: str, host: ClusterEngine) -> None:
         self._workers, self._kind, self._host = workers, kind, host
         self._facts: DeviceFacts | None = None
+        self._spaces = Spaces(workers)
         self.check()
 
     def check(self) -> None:
@@ -100,7 +102,9 @@ class GpuClusterEngine(DfsEngine):
                 return None
             self._facts = look.facts
         if request.tuning["parts"] == "auto":
-            request = replace(request, tuning={**request.tuning, "parts": "off"})
+            request = _with(request, parts="off")
+        if not counting:
+            request = _with(request, candidates="off")
         return super().plan(graph, pattern, request, deadline, counting=counting, beside=beside)
 
     def count(self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline) -> Outcome:
@@ -113,23 +117,70 @@ class GpuClusterEngine(DfsEngine):
         """Return the count of each plan; the tasks of one follow those of another without a pause."""
         found: dict[int, Outcome] = {}
         searches: dict[int, GpuCount] = {}
+        filtered = self._filtered(graph, plans, request, deadline)
         for at, physical in enumerate(plans):
+            space, fits = filtered.get(at, (None, True))
             if physical.plan.impossible is not None:
                 found[at] = Outcome(0, True)
             elif physical.stages[0].family is Family.HOST:
                 found[at] = self._count_on_cpus(graph, physical, request, deadline)
+            elif not fits:
+                found[at] = self._count_in_rows(graph, physical, request, deadline)
             else:
                 number = f", {at + 1}" if len(plans) > 1 else ""
-                searches[at] = GpuCount(self._workers, graph, physical, request, self._kind, number)
+                searches[at] = GpuCount(
+                    self._workers, graph, physical, self._spaces, space, request, self._kind, number
+                )
         if searches:
             driver, counts = self._driver(), list(searches.values())
             driver.run_all(counts, deadline, reporting(counts, request, deadline))
             for search in counts:
                 search.late = search.late or not driver.has_all_of(search)
         for at, search in searches.items():
+            if search.no_room:
+                found[at] = self._count_in_rows(graph, plans[at], request, deadline)
+                continue
             then = search.then()
             found[at] = search.outcome() if then is None else self.count(graph, then, request, deadline)
         return [found[at] for at in range(len(plans))]
+
+    def _filtered(
+        self, graph: Graph, plans: Sequence[PhysicalPlan], request: Request, deadline: Deadline
+    ) -> dict[int, tuple[Filtered | None, bool]]:
+        """Return the candidate spaces of plans that have some, and whether they fit on a GPU.
+
+        A space is filtered once for a graph, by one task. If time is up, none is returned; tasks then end at
+        once.
+        """
+        found: dict[int, tuple[Filtered | None, bool]] = {}
+        for at, physical in enumerate(plans):
+            search = physical.plan.impossible is None and physical.stages[0].family is Family.SEARCH
+            if not search or physical.plan.space is None:
+                continue
+            name = "filtered on a GPU of a cluster", physical.plan.space, self._kind, request.gpu_memory
+            if not graph.memo.knows(name):
+                filtering = Filtering(self._workers, graph, physical.plan, request, self._kind)
+                driver = self._driver()
+                driver.run_all([filtering], deadline)
+                if not driver.has_all_of(filtering):
+                    found[at] = None, False
+                    continue
+                made = filtering.made
+                graph.memo.get(name, lambda made=made: made)  # type: ignore[misc]
+            known: Filtered | None = graph.memo.get(name, lambda: None)
+            found[at] = known, known is not None
+        return found
+
+    def _count_in_rows(
+        self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline
+    ) -> Outcome:
+        """Return the count of a plan whose candidate space does not fit, or whose filter came too late."""
+        pattern = physical.plan.asked
+        assert pattern is not None
+        log.ENGINE.info("rows of the graph are searched: a candidate space does not fit on a GPU")
+        asked = _with(request, candidates="off")
+        planned = self.plan(graph, pattern, asked, deadline)
+        return Outcome(0, False) if planned is None else self.count(graph, planned, asked, deadline)
 
     def _count_on_cpus(
         self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline
@@ -237,6 +288,8 @@ class GpuCount:
     ----------
     late
         Whether time was up.
+    no_room
+        Whether a GPU had no room for the candidate space.
     """
 
     divisible = False
@@ -246,6 +299,8 @@ class GpuCount:
         workers: Workers,
         graph: Graph,
         physical: PhysicalPlan,
+        spaces: Spaces,
+        space: Filtered | None,
         request: Request,
         kind: str,
         number: str,
@@ -255,14 +310,15 @@ class GpuCount:
         self._times = 1 if self._uncut else physical.plan.multiplier
         self._limit = None if request.limit is None else request.limit // self._times
         self._asked = request
-        self._content = (physical, plain(request))
-        self._job = workers.job(graph, self._content)
+        self._spaces, self._space = spaces, space
+        self._job = self._shared()
         self.name = f"count {workers.pattern}{number}"
         self.shares = Parts(1 if self._uncut else _shares(physical.seconds, workers.gpus))
         self._total = 0
         self._cut = Cuts()
         self._whole = True
         self._overflow = False
+        self.no_room = False
         self._refused: tuple[str, int, int] | None = None
         self.late = False
 
@@ -274,7 +330,7 @@ class GpuCount:
     @property
     def over(self) -> bool:
         """Whether a limit is reached, or the kernels of the plan failed."""
-        failed = self._overflow or self._refused is not None
+        failed = self._overflow or self._refused is not None or self.no_room
         return failed or (self._limit is not None and self._total > self._limit)
 
     def submit(self, order: Order) -> Any:
@@ -298,7 +354,8 @@ class GpuCount:
         found: Found = done.value
         self._overflow = self._overflow or found.overflow
         self._refused = self._refused or found.refused
-        if found.overflow or found.refused:
+        self.no_room = self.no_room or found.no_room
+        if found.overflow or found.refused or found.no_room:
             return
         self._total += found.value
         self._whole = self._whole and found.whole
@@ -307,7 +364,12 @@ class GpuCount:
 
     def renew(self) -> None:
         """Share the graph again."""
-        self._job = self._workers.job(self._graph, self._content, again=True)
+        self._job = self._shared(again=True)
+
+    def _shared(self, *, again: bool = False) -> Job:
+        space = None if self._space is None else self._spaces.of(self._space, again=again)
+        content = ((self._physical, space), plain(self._asked))
+        return self._workers.job(self._graph, content, again=again)
 
     def then(self) -> PhysicalPlan | None:
         """Return the plan that counts instead, if the kernels of this one failed.
@@ -336,6 +398,11 @@ class GpuCount:
         if limit is not None and total > limit:
             return Outcome(limit, False)
         return Outcome(total, self._whole and not self.late)
+
+
+def _with(request: Request, **switches: str) -> Request:
+    """Return a request with other values of switches."""
+    return replace(request, tuning={**request.tuning, **switches})
 
 
 def _shares(seconds: float | None, gpus: int) -> int:

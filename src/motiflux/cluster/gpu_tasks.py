@@ -7,21 +7,30 @@ work must be the same for all shares: what may differ between GPUs comes back wi
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.cluster.tasks import Bounds, Done, Job, Watch, content_of
+from motiflux.codegen.space import Report
 from motiflux.device.registry import devices_like
 from motiflux.errors import DeviceError, DeviceMemoryError
 from motiflux.gpu.engine import SET_UP, open_engine, run_job
-from motiflux.gpu.group import DeviceGroup, working_on
+from motiflux.gpu.group import DeviceGroup, space_of, working_on
 from motiflux.gpu.launch.prepare import prepare, set_up_stage
 from motiflux.gpu.runtime.accelerator import Accelerator, open_accelerator
 from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.runtime.work_partition import ArcPartition, CliquePartition
+from motiflux.gpu.storage.candidate_space import GivenFilter, device_space, keep_space, known_space
+from motiflux.gpu.storage.upload import UploadContext
 from motiflux.graph import Graph
+from motiflux.plan import Plan
 from motiflux.plan.physical import Family, PhysicalPlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import Request
@@ -48,6 +57,8 @@ class Found:
         The message of the error if memory was too short, the bytes needed and those available; else None.
     cut
         How the work was cut, for each stage that was begun: equal for all shares of a count.
+    no_room
+        Whether there was no room for the candidate space.
     """
 
     value: int
@@ -55,6 +66,46 @@ class Found:
     overflow: bool = False
     refused: tuple[str, int, int] | None = None
     cut: tuple[Hashable, ...] = ()
+    no_room: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """A candidate space as a GPU filtered it: others make the same rows of it.
+
+    Parameters
+    ----------
+    token
+        Names it in worker processes.
+    serves
+        A word per data vertex: bit u is set if it is a candidate of query vertex u.
+    report
+        The report of the kernels.
+    """
+
+    token: str
+    serves: NDArray[np.uint32]
+    report: bytes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the words."""
+        return self.serves.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A `Filtered` in the object store, as a list: Ray would replace a reference by its object."""
+
+    token: str
+    content: list[Any]
+
+    def given(self) -> GivenFilter:
+        """Return it as devices take it."""
+        import ray
+
+        found: Filtered = ray.get(self.content[0])
+        return GivenFilter(found.serves, Report.from_buffer_copy(found.report), found.token)
 
 
 def look_at_gpu(kind: str) -> Done:
@@ -63,13 +114,41 @@ def look_at_gpu(kind: str) -> Done:
     return watch.done(DeviceGroup.open((assigned_gpu(kind),)).facts)
 
 
+def filter_on_gpu(job: Job, kind: str, token: str, threads: int, seconds: float) -> Done:
+    """Return the candidate space of a plan, filtered on the task's GPU; None if it does not fit there.
+
+    Raises
+    ------
+    OutOfTimeError
+        Time was up.
+    """
+    watch = Watch()
+    graph, plan, asked, _ = content_of(job)
+    request = replace(asked, threads=threads)
+    accelerator = open_accelerator(assigned_gpu(kind))
+    with working_on(accelerator), SearchJob(accelerator) as carrier:
+        context = UploadContext.of(carrier.stream, request, Deadline.after(finite(seconds)))
+        space = device_space(carrier, graph, plan, context)
+        if space is None:
+            return watch.done(None)
+        assert space.report is not None
+        carrier.memory.read(space)
+        words = carrier.session.fetch(space.serves, 4 * graph.num_vertices).view(np.uint32).copy()
+        return watch.done(Filtered(token, words, bytes(space.report)))
+
+
+def finite(seconds: float) -> float | None:
+    """Return seconds; None if they are infinite."""
+    return None if math.isinf(seconds) else seconds
+
+
 def count_on_gpu(job: Job, kind: str, share: tuple[int, int], bounds: Bounds) -> Done:
     """Count the embeddings of share ``share[0]`` of ``share[1]`` on the task's GPU.
 
     Tables of local counts are not cut: the first share is the whole count.
     """
     watch = Watch()
-    graph, physical, request, _ = content_of(job)
+    graph, (physical, space), request, _ = content_of(job)
     deadline = Deadline.after(bounds.seconds)
     name = assigned_gpu(kind)
     try:
@@ -80,7 +159,7 @@ def count_on_gpu(job: Job, kind: str, share: tuple[int, int], bounds: Bounds) ->
         accelerator = open_accelerator(name)
         with working_on(accelerator):
             return watch.done(
-                _count_share(accelerator, graph, physical, request, share, bounds.limit, deadline)
+                _count_share(accelerator, graph, physical, space, request, share, bounds.limit, deadline)
             )
     except OutOfTimeError:
         return watch.done(Found(0, whole=False))
@@ -128,6 +207,7 @@ def _count_share(
     accelerator: Accelerator,
     graph: Graph,
     physical: PhysicalPlan,
+    space: Space | None,
     request: Request,
     share: tuple[int, int],
     limit: int | None,
@@ -139,8 +219,15 @@ def _count_share(
         in_bits = SET_UP.get(stage.family)
         set_up = set_up_stage if in_bits is None else partial(in_bits, devices=share[1])
         left = None if limit is None else max(0, limit - found)
+        token = None if space is None or stage.plan.space is None else space.token
+        if token is not None and not _has_space(accelerator, graph, stage.plan, space, request, deadline):
+            return Found(0, no_room=True)
         job = prepare(accelerator, graph, stage, request, left, deadline, set_up)
         try:
+            read = space_of(job)
+            if token != (None if read is None else read.filtered):  # it was dropped: memory is short
+                job.close()
+                return Found(0, no_room=True)
             cuts.append(take_share(job, stage.family, share))
         except BaseException:
             job.close()
@@ -152,6 +239,24 @@ def _count_share(
         if not in_time or result.limited:
             return Found(found, whole=False, cut=tuple(cuts))
     return Found(found, cut=tuple(cuts))
+
+
+def _has_space(
+    accelerator: Accelerator,
+    graph: Graph,
+    plan: Plan,
+    space: Space | None,
+    request: Request,
+    deadline: Deadline,
+) -> bool:
+    """Whether the device has the candidate space of a plan, as another GPU filtered it, or can make it."""
+    assert space is not None
+    with SearchJob(accelerator) as carrier:
+        context = UploadContext.of(carrier.stream, request, deadline)
+        known = known_space(graph, plan, accelerator.device)
+        if known is not None and known.filtered == space.token:
+            return True
+        return keep_space(carrier, graph, plan, space.given(), context) is not None
 
 
 def take_share(job: SearchJob, family: Family, share: tuple[int, int]) -> Hashable:

@@ -297,7 +297,7 @@ def _close_all(jobs: list[AnyJob]) -> None:
 
 def _share_space(first: AnyJob, accelerator: Accelerator, call: Call) -> None:
     """Copy the candidate space of the first device, if any, so that the units of work are the same."""
-    space = _space_of(first)
+    space = space_of(first)
     if space is None:
         return
 
@@ -311,7 +311,8 @@ def _share_space(first: AnyJob, accelerator: Accelerator, call: Call) -> None:
         copy_space(space, fetch, carrier, call.graph, call.plan, context)
 
 
-def _space_of(job: AnyJob) -> DeviceSpace | None:
+def space_of(job: AnyJob) -> DeviceSpace | None:
+    """Return the candidate space that a job reads, if any."""
     return next((rows for rows in job.memory.entries if isinstance(rows, DeviceSpace)), None)
 
 
@@ -320,7 +321,7 @@ def _alike(one: AnyJob, other: AnyJob) -> bool:
 
     Rows of the graph are the same on all devices; those of candidate spaces only if one is a copy.
     """
-    spaces = [_space_of(job) for job in (one, other)]
+    spaces = [space_of(job) for job in (one, other)]
     filtered = [None if space is None else space.filtered for space in spaces]
     first, second = one.launches.partition, other.launches.partition
     same = type(first) is type(second) and (first.extent, first.cut) == (second.extent, second.cut)

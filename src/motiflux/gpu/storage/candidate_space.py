@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from motiflux.codegen import space as kernels
 from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.space import SPACE_THREADS, TILE, WARP, SpaceKernel, space_source
-from motiflux.device import Buffer, Kernel
+from motiflux.device import Buffer, Device, Kernel
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.runtime.device_cache import CacheEntry
 from motiflux.gpu.runtime.job import AnyJob
@@ -133,9 +133,7 @@ def device_space(job: AnyJob, graph: Graph, plan: Plan, context: UploadContext) 
     """
     assert plan.space is not None
     copies = resident(graph, job.accelerator.device)
-    # The rows of root arcs come first, so that their offsets, and thus the units of work, begin at 0.
-    wanted = tuple(dict.fromkeys(key for keys in slot_keys(plan) for key in keys))
-    name = ("space", plan.space, wanted)
+    name, wanted = _named(plan)
     too_large = ("too large", id(copies), name)
     if graph.memo.knows(too_large):
         return None
@@ -147,6 +145,13 @@ def device_space(job: AnyJob, graph: Graph, plan: Plan, context: UploadContext) 
     except _TooLarge:
         graph.memo.get(too_large, lambda: True)
         return None
+
+
+def _named(plan: Plan) -> tuple[Hashable, tuple[SlotKey, ...]]:
+    """Return the name of the space of a plan, and its rows."""
+    # The rows of root arcs come first, so that their offsets, and thus the units of work, begin at 0.
+    wanted = tuple(dict.fromkeys(key for keys in slot_keys(plan) for key in keys))
+    return ("space", plan.space, wanted), wanted
 
 
 @dataclass(frozen=True)
@@ -198,6 +203,33 @@ def copy_space(
     builder = _Builder(job, graph, plan.space, tuple(space.slots), context, copies)
     with contextlib.suppress(_TooLarge):
         copies.keep(space.name, lambda: builder.build(space.name, given))
+
+
+def known_space(graph: Graph, plan: Plan, device: Device) -> DeviceSpace | None:
+    """Return the candidate space of a plan if the device has it."""
+    known = resident(graph, device).known(_named(plan)[0])
+    return known if isinstance(known, DeviceSpace) else None
+
+
+def keep_space(
+    job: AnyJob, graph: Graph, plan: Plan, given: GivenFilter, context: UploadContext
+) -> DeviceSpace | None:
+    """Return the space of a plan, made of a filter that ran elsewhere; None if it does not fit.
+
+    Raises
+    ------
+    OutOfTimeError
+        Time was up before the space was ready.
+    """
+    assert plan.space is not None
+    copies = resident(graph, job.accelerator.device)
+    name, wanted = _named(plan)
+    copies.drop(name)
+    builder = _Builder(job, graph, plan.space, wanted, context, copies)
+    try:
+        return copies.keep(name, lambda: builder.build(name, given))
+    except (DeviceMemoryError, _TooLarge):
+        return None
 
 
 class _Builder:
