@@ -176,6 +176,13 @@ def test_a_task_that_runs_twice_writes_the_same_file(
     assert all(wrote)
 
 
+@given(seed=st.integers(0, 1000), columns=st.integers(1, 6), bits=st.sampled_from([1, 2, 13, 21, 32]))
+def test_rows_of_files_are_sorted(device: str, seed: int, columns: int, bits: int) -> None:
+    found = np.random.default_rng(seed).integers(0, 1 << bits, (40, columns), np.uint32)
+    assert gpu_listing._sorted(found).tolist() == sorted(found.tolist())
+    assert len(gpu_listing._sorted(found[:0])) == 0
+
+
 def test_a_job_goes_on_where_it_ended(
     ray: InlineRay, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

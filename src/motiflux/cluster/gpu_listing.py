@@ -150,9 +150,28 @@ def _offsets(graph: Graph, plan: Plan, threads: int) -> tuple[NDArray[Any], NDAr
 
 
 def _sorted(rows: VertexArray) -> VertexArray:
-    """Return rows in ascending order, by two columns at a time."""
-    columns = [rows[:, at].astype(np.uint64) for at in range(rows.shape[1])]
-    if len(columns) % 2:
-        columns.insert(0, np.zeros(len(rows), np.uint64))
-    pairs = [columns[at] << np.uint64(32) | columns[at + 1] for at in range(0, len(columns), 2)]
-    return rows[np.lexsort(pairs[::-1])]
+    """Return rows in ascending order.
+
+    Columns are packed into words, as many as fit; rows of equal first words are sorted by the others.
+    """
+    if len(rows) == 0:
+        return rows
+    bits = max(1, int(rows.max()).bit_length())
+    of_word = 64 // bits
+    words = [_packed(rows[:, at : at + of_word], bits) for at in range(0, rows.shape[1], of_word)]
+    order = np.argsort(words[0])
+    if len(words) > 1:
+        first = words[0][order]
+        same = first[1:] == first[:-1]
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        among = order[tied]
+        order[tied] = among[np.lexsort([word[among] for word in reversed(words)])]
+    return rows[order]
+
+
+def _packed(columns: VertexArray, bits: int) -> NDArray[np.uint64]:
+    """Return a word for each row: its columns of some bits, the first one highest."""
+    words = np.zeros(len(columns), np.uint64)
+    for at in range(columns.shape[1]):
+        words = words << np.uint64(bits) | columns[:, at]
+    return words
