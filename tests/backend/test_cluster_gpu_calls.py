@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -374,3 +376,46 @@ def test_cpus_count_at_vertices_what_kernels_cannot(cluster: mf.Cluster, device:
 def test_a_timeout_ends_the_counts_at_vertices(cluster: mf.Cluster, device: str) -> None:
     found = cluster.count_per_vertex(graph_of(3, 14), HOUSE, device=device, timeout=0.0)
     assert not found.complete
+
+
+ON_RAY = f"""
+import os
+import signal
+import numpy as np
+import ray
+ray.init(num_cpus=2, num_gpus=2, object_store_memory=256 << 20, include_dashboard=False)
+import motiflux as mf
+graph = mf.generate.rmat(scale=7, edges=600, seed=1)
+kills = 0
+with mf.Cluster() as cluster:
+    def kill(report):
+        global kills
+        if report.done and kills < 2:
+            kills += 1
+            os.kill(cluster.tasks[-1].process, signal.SIGKILL)
+    found = cluster.match(graph, {HOUSE!r}, device="emulated", progress=kill).to_numpy()
+    here = mf.match(graph, {HOUSE!r}).to_numpy()
+    assert kills and np.array_equal(np.unique(found, axis=0), np.unique(here, axis=0)), len(found)
+    assert len(found) == len(here)
+    started = cluster.match(graph, {HOUSE!r}, device="emulated")
+    next(started)
+    started.close()
+    options = dict(samples=20_000, seed=2, estimator="alley")
+    there = cluster.estimate(graph, {HOUSE!r}, device="emulated", **options)
+    assert there.value == mf.estimate(graph, {HOUSE!r}, device="cpu", **options).value
+    try:
+        cluster.match(graph, {HOUSE!r}, device="emulated", gpu_memory=100).to_numpy()
+    except mf.DeviceMemoryError as error:
+        assert error.needed > 100, error
+    else:
+        raise AssertionError("no error")
+print("exact")
+"""
+
+
+@pytest.mark.long
+@pytest.mark.devices("emulated", reason="Ray is told of GPUs that are not there")
+def test_killed_workers_of_ray_change_no_row(device: str) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: make test-all installs it")
+    done = subprocess.run([sys.executable, "-c", ON_RAY], capture_output=True, text=True, timeout=300)
+    assert done.stdout.splitlines()[-1:] == ["exact"], done.stderr
