@@ -16,7 +16,7 @@ from motiflux.api.explaining import Explanation, explain
 from motiflux.api.listing import Listing, Search
 from motiflux.api.matching import DEFAULT_BATCH_ROWS, match
 from motiflux.api.pattern_list import as_queries
-from motiflux.api.per_vertex import count_per_vertex
+from motiflux.api.per_vertex import count_per_edge, count_per_vertex
 from motiflux.api.random_rows import sample
 from motiflux.api.subject import GraphLike, data_graph
 from motiflux.arguments import check_bytes, check_integer, check_seconds
@@ -30,6 +30,7 @@ from motiflux.cluster.options import (
     CountOptions,
     EstimateOptions,
     MatchOptions,
+    OrbitOptions,
     SampleOptions,
     VertexOptions,
     check_known,
@@ -41,6 +42,7 @@ from motiflux.cluster.shards.counting import count_sharded, patterns_of
 from motiflux.cluster.shards.estimating import estimate_sharded
 from motiflux.cluster.shards.explaining import explain_sharded
 from motiflux.cluster.shards.matching import match_sharded, write_sharded
+from motiflux.cluster.shards.orbits import orbits_sharded
 from motiflux.cluster.shards.sharded import ShardedGraph, make_shards, open_shards
 from motiflux.cluster.shards.vertices import ShardedImageCounter, vertices_of
 from motiflux.cluster.tasks import Columns, call_whole
@@ -61,7 +63,7 @@ from motiflux.request.sampler import Sampler
 from motiflux.result.census import Census
 from motiflux.result.count import Count
 from motiflux.result.estimate import Estimate
-from motiflux.result.image_counts import VertexCounts
+from motiflux.result.image_counts import EdgeCounts, OrbitCounts, VertexCounts
 from motiflux.result.matches import Matches
 from motiflux.types import VertexArray
 
@@ -570,6 +572,52 @@ class Cluster:
                 return count_per_vertex(vertices_of(graph), pattern, **options)
         with self._here(pattern, gpus):
             return count_per_vertex(self._graph(graph), pattern, **options)
+
+    def count_per_edge(
+        self, graph: GraphLike, pattern: PatternLike, **options: Unpack[VertexOptions]
+    ) -> EdgeCounts:
+        """Count the embeddings at each edge; see `motiflux.count_per_edge`.
+
+        A sharded graph is refused: the result would have all of its edges in one process.
+        """
+        self._check(options)
+        if isinstance(graph, ShardedGraph):
+            expected = "a graph that fits a node: the result has all edges, which are sharded here"
+            raise ArgumentError("graph", expected, graph)
+        with self._here(pattern):
+            return count_per_edge(self._graph(graph), pattern, **options)
+
+    def orbits(self, graph: ShardedGraph, size: int = 4, **options: Unpack[OrbitOptions]) -> OrbitCounts:
+        """Count the orbits of each vertex of a sharded graph; see `motiflux.orbits`: the same counts.
+
+        Each graphlet is counted at its vertices as an induced pattern: 3 of up to three vertices, 9 of up to
+        four, 30 of up to five. Memory is that of `count_per_vertex`.
+
+        Parameters
+        ----------
+        size
+            3, 4 or 5.
+        timeout
+            Seconds of the whole call; afterwards all counts are 0, and ``.complete`` is False.
+        threads, tuning
+            As for `count`.
+
+        Raises
+        ------
+        ArgumentError
+            The graph is not sharded: `motiflux.orbits` counts its orbits on one machine, in less time than
+            searches of all graphlets take.
+        """
+        if not isinstance(graph, ShardedGraph):
+            raise ArgumentError("graph", "a sharded graph; motiflux.orbits takes others", graph)
+        check_known(options, OrbitOptions.__optional_keys__)
+        given: dict[str, Any] = dict(options)
+        timeout = given.pop("timeout", None)
+        deadline = Deadline.after(None if timeout is None else check_seconds("timeout", timeout))
+        size = check_integer("size", size, 3, 5)
+        counter = ShardedImageCounter(self._workers, graph)
+        with self._here(f"orbits of {size}"), doing_elsewhere(_Counting(counter)):
+            return orbits_sharded(graph, size, deadline, given)
 
     def explain(
         self,

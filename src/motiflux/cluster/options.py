@@ -58,6 +58,14 @@ class VertexOptions(ExactOptions, total=False):
     by: By
 
 
+class OrbitOptions(TypedDict, total=False):
+    """Options of `Cluster.orbits`."""
+
+    timeout: float | None
+    threads: int | None
+    tuning: Mapping[str, str] | None
+
+
 class SampleOptions(SearchOptions, total=False):
     """Options of `motiflux.sample`."""
 
