@@ -174,6 +174,7 @@ def test_conditions_of_a_sharded_graph_are_exact_though_its_servers_and_a_worker
     )
     made = cluster.shard(tmp_path / "g.npz", tmp_path / "shards", vertices=tables, memory="1MB", shards=3)
     patterns = [f"{TRIANGLE} WHERE a.age > 30 AND b.name = 'ann'", f"{TRIANGLE} WHERE degree(c) < 20"]
+    patterns.append(f"{TRIANGLE} WHERE a.age < b.age AND c.age = 5")
     killer = Killer(cluster, 1)
 
     def kill(report: mf.ProgressReport) -> None:

@@ -329,3 +329,16 @@ def test_tables_that_do_not_fit_together_are_refused_by_name(ray: InlineRay, tmp
             ["(a)--(b) WHERE a.size < 4", "(a)--(b) WHERE a.extra = 'yes'", "(a)--(b) WHERE a.extra <> 'x'"],
         )
         assert counts == [2, 1, 1]
+
+
+def test_many_attributes_make_more_shards(ray: InlineRay, tmp_path: Path) -> None:
+    number = 400
+    (tmp_path / "e.csv").write_text("src,dst\n" + "".join(f"{v},{v + 1}\n" for v in range(number - 1)))
+    names = [f"x{at}" for at in range(20)]
+    rows = (",".join(map(str, [v, *(v + at for at in range(20))])) for v in range(number))
+    (tmp_path / "v.csv").write_text("\n".join([",".join(["id", *names]), *rows]) + "\n")
+    with mf.Cluster() as cluster:
+        without = cluster.shard(tmp_path / "e.csv", tmp_path / "g", memory=100_000)
+        made = cluster.shard(tmp_path / "e.csv", tmp_path / "h", vertices=tmp_path / "v.csv", memory=100_000)
+        assert (without.num_shards, made.num_shards) == (2, 4)
+        assert cluster.count(made, "(a)--(b) WHERE a.x3 > 300") == 2 * (number - 298) - 1

@@ -63,6 +63,11 @@ def _common(name: str, one: tuple[str, str, str], other: tuple[str, str, str]) -
     return kind, dtype.str, one[2]
 
 
+def bytes_of_vertex(types: Types) -> int:
+    """Return the bytes of the values of a vertex, and of what tells that they are missing: strings apart."""
+    return sum(np.dtype(dtype).itemsize + 1 for _, dtype in types.values())
+
+
 def sections_of(table: Mapping[str, Column]) -> tuple[dict[str, object], dict[str, NDArray[Any]]]:
     """Return columns as facts and arrays of a file; strings that no value uses are left out."""
     arrays: dict[str, NDArray[Any]] = {}

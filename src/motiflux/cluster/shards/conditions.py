@@ -6,7 +6,7 @@ place, a condition on an attribute of the sketch's vertices that has the same bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -130,12 +130,13 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
     sketch = replace(graph.sketch, vertex_attributes=AttributeTable("vertex", columns))
     if not numbers:
         return Narrowed(pattern, sketch if columns else graph.sketch, described, (None,) * bound.size)
+    names = [f"{_free_prefix(graph.layout.attributes)}{number}" for number in range(len(numbers))]
     found = _ask(graph, list(numbers))
     columns |= {
-        _name(number): Column(_bits_at(bits, graph.sketch.vertex_ids)) for number, bits in enumerate(found)
+        name: Column(_bits_at(bits, graph.sketch.vertex_ids)) for name, bits in zip(names, found, strict=True)
     }
     vertices = [
-        replace(vertex, ids=None, where=_is_true(numbers[one])) if one in numbers else vertex
+        replace(vertex, ids=None, where=_is_true(names[numbers[one]])) if one in numbers else vertex
         for vertex, one in zip(pattern.vertices, wanted, strict=True)
     ]
     allowed = tuple(found[numbers[one]] if one in numbers else None for one in wanted)
@@ -203,12 +204,16 @@ def _wait(graph: ShardedGraph, reference: Any) -> Any:
         raise ClusterError(f"{graph.folder}: a server of shards was lost: {error}") from error
 
 
-def _name(number: int) -> str:
-    return f"allowed {number}"
+def _free_prefix(taken: Iterable[str]) -> str:
+    """Return what the name of no attribute begins with."""
+    prefix = "allowed "
+    while any(name.startswith(prefix) for name in taken):
+        prefix = f"_{prefix}"
+    return prefix
 
 
-def _is_true(number: int) -> Comparison:
-    return Comparison(_name(number), Operator.EQUAL, True)
+def _is_true(name: str) -> Comparison:
+    return Comparison(name, Operator.EQUAL, True)
 
 
 def _ask(graph: ShardedGraph, wanted: Sequence[Allowance]) -> list[Bits]:

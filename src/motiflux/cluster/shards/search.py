@@ -268,6 +268,10 @@ class RangeSearch:
 
     def _used(self, part: Part, plan: Plan, rows: RowsOfPlan, use: Use) -> int:
         """Return what `use` returns for the search of a part."""
+        offsets, _ = part.rows[rows.sources[0]]
+        first, last = int(offsets[part.first]), int(offsets[part.last])
+        if first == last:
+            return 0
         tuning = self._ranged.request.tuning
         compared = None
         if self._values is not None:
@@ -285,10 +289,6 @@ class RangeSearch:
             compared=compared,
             steps=self._steps_of(plan),
         )
-        offsets, _ = part.rows[rows.sources[0]]
-        first, last = int(offsets[part.first]), int(offsets[part.last])
-        if first == last:
-            return 0
         self.planned = plan, rows
         begun = time.perf_counter()
         found = use(part, search, roots_item(first, last))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.cluster.shards import build
-from motiflux.cluster.shards.attributes import Types, common_types
+from motiflux.cluster.shards.attributes import Types, bytes_of_vertex, common_types
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.server import Served, ShardServer, last_rows
 from motiflux.cluster.shards.store import LAYOUT, read_layout, shard_path, write_layout
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _BUILD_BYTES = 64
 """Bytes of an entry in a task that builds, about."""
+_COPIES = 4
+"""Copies of attributes in a task that writes a shard."""
 _FILE_RATIO = 16
 """Bytes in a task that builds for each byte of a file: edges of compressed files have few."""
 _HOT = 4
@@ -217,15 +219,16 @@ def make_shards(
     degrees, counts, firsts = build.first_ids(numbered)
     if not int(counts.sum()):
         raise GraphError(f"{paths[0]}: expected a graph with vertices, found none")
+    types = common_types(zip((*paths, *vertices), attributes, strict=True))
     entries = int((degrees * counts).sum())
     if shards is None:
-        shards = max(len(workers.connection.nodes()), -(-entries * _BUILD_BYTES // memory))
+        nbytes = entries * _BUILD_BYTES + int(counts.sum()) * _COPIES * bytes_of_vertex(types)
+        shards = max(len(workers.connection.nodes()), -(-nbytes // memory))
     shards = min(shards, int(counts.sum()))
     copies, loops = totals
     edges = entries // 2
     starts = build.starts_of(degrees, counts, shards)
-    files = [at for at, types in enumerate(attributes) if types]
-    types = common_types(zip((*paths, *vertices), attributes, strict=True))
+    files = [at for at, of_file in enumerate(attributes) if of_file]
     layout = Layout(sides == 2, edges, *tables, degrees, counts, starts, loops, copies - edges, types)
     steps.write(layout, numbered, firsts, files)
     shutil.rmtree(between, ignore_errors=True)
