@@ -18,6 +18,7 @@ from motiflux.cluster import gpu_engine, gpu_tasks
 from motiflux.device import devices_like
 from motiflux.gpu.runtime.launches import Result
 from motiflux.gpu.storage.device_csr import DeviceCsr
+from motiflux.request.deadline import OutOfTimeError
 from tests.inline_ray import InlineRay, replace_ray
 from tests.unit.cli_run import complete_graph, motiflux, only_json
 
@@ -154,6 +155,19 @@ def test_rows_are_uploaded_once_to_each_gpu(
     assert len(uploads) == before
 
 
+def test_a_filter_whose_time_is_up_is_no_error(
+    ray: InlineRay, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(*given: Any) -> Any:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(gpu_tasks, "device_space", late)
+    graph = graph_of(3)
+    with mf.Cluster() as cluster:
+        found = cluster.count(graph, HOUSE, device=device, tuning=SWITCHES["candidates"])
+    assert found <= mf.count(graph, HOUSE)
+
+
 def test_one_gpu_filters_candidates_for_all(ray: InlineRay, device: str) -> None:
     graph, tuning = graph_of(3), SWITCHES["candidates"]
     patterns = ["(a:1)--(b:0)--(c)--(a)", "(a:1)--(b:0)--(c:1)--(d:0)--(a)"]
@@ -222,11 +236,14 @@ def test_a_limit_ends_the_count(ray: InlineRay, device: str, switches: str) -> N
             assert (found, found.complete) == (min(limit, total), total <= limit)
 
 
-def test_a_timeout_gives_what_was_found(ray: InlineRay, device: str) -> None:
-    graph = graph_of(3)
+@pytest.mark.parametrize("switches", ["search", "candidates"])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_timeout_gives_what_was_found(ray: InlineRay, device: str, switches: str, known: bool) -> None:
+    graph, tuning = graph_of(3), SWITCHES[switches]
     with mf.Cluster() as cluster:
-        cluster.count(graph, HOUSE, device=device, tuning=SEARCH)
-        found = cluster.count(graph, HOUSE, device=device, timeout=0.0, tuning=SEARCH)
+        if known:
+            cluster.count(graph, HOUSE, device=device, tuning=tuning)
+        found = cluster.count(graph, HOUSE, device=device, timeout=0.0, tuning=tuning)
     assert not found.complete
     assert found <= mf.count(graph, HOUSE)
 

@@ -12,7 +12,7 @@ from motiflux.cluster.driver import Driver
 from motiflux.cluster.engine import NAME, ClusterEngine, reporting
 from motiflux.cluster.gpu_images import GpuImageCounter
 from motiflux.cluster.gpu_shares import Cuts, Parts
-from motiflux.cluster.gpu_spaces import Filtering, Spaces
+from motiflux.cluster.gpu_spaces import Filtering, MaybeFiltered, Spaces
 from motiflux.cluster.gpu_tasks import Filtered, Found, count_on_gpu, look_at_gpu
 from motiflux.cluster.row_tasks import GpuRows, WholeRows
 from motiflux.cluster.rows import ClusterRows
@@ -28,7 +28,7 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.physical import Family, PhysicalPlan
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.engine import Engine, Outcome, Ran
 from motiflux.request.images import ImageCounter
 from motiflux.request.request import Request
@@ -37,6 +37,7 @@ from motiflux.result.rows import NoRows, RowSource
 from motiflux.types import VertexArray
 
 WHY = "GPUs of a cluster were asked for"
+_FILTERED = "candidate spaces filtered on GPUs of a cluster"
 _SHARES = 4
 """Most shares of a count for each GPU: a task that is lost repeats one of them."""
 _LEAST_SECONDS = 0.01
@@ -149,27 +150,32 @@ class GpuClusterEngine(DfsEngine):
     ) -> dict[int, tuple[Filtered | None, bool]]:
         """Return the candidate spaces of plans that have some, and whether they fit on a GPU.
 
-        A space is filtered once for a graph, by one task. If time is up, none is returned; tasks then end at
-        once.
+        A space is filtered once for a graph, by one task. None is returned if time was up.
         """
         found: dict[int, tuple[Filtered | None, bool]] = {}
         for at, physical in enumerate(plans):
             search = physical.plan.impossible is None and physical.stages[0].family is Family.SEARCH
-            if not search or physical.plan.space is None:
-                continue
-            name = "filtered on a GPU of a cluster", physical.plan.space, self._kind, request.gpu_memory
-            if not graph.memo.knows(name):
-                filtering = Filtering(self._workers, graph, physical.plan, request, self._kind)
-                driver = self._driver()
-                driver.run_all([filtering], deadline)
-                if not driver.has_all_of(filtering):
-                    found[at] = None, False
-                    continue
-                made = filtering.made
-                graph.memo.get(name, lambda made=made: made)  # type: ignore[misc]
-            known: Filtered | None = graph.memo.get(name, lambda: None)
-            found[at] = known, known is not None
+            if search and physical.plan.space is not None:
+                made = self._filtered_space(graph, physical.plan, request, deadline)
+                found[at] = made, made is not None
         return found
+
+    def _filtered_space(
+        self, graph: Graph, plan: Plan, request: Request, deadline: Deadline
+    ) -> Filtered | None:
+        def make() -> MaybeFiltered:
+            filtering = Filtering(self._workers, graph, plan, request, self._kind)
+            driver = self._driver()
+            driver.run_all([filtering], deadline)
+            if not driver.has_all_of(filtering):
+                raise OutOfTimeError
+            return MaybeFiltered(filtering.made)
+
+        name = plan.space, self._kind, request.gpu_memory
+        try:
+            return graph.memo.get_sized(_FILTERED, name, make, graph.cache_bytes()).made
+        except OutOfTimeError:
+            return None
 
     def _count_in_rows(
         self, graph: Graph, physical: PhysicalPlan, request: Request, deadline: Deadline

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from motiflux.cluster.gpu_shares import Parts
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
 
 _MOST_KEPT = 16
 """Candidate spaces that stay in the object store."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaybeFiltered:
+    """A candidate space that is kept with the graph; None if it does not fit on a GPU."""
+
+    made: Filtered | None
+
+    @property
+    def nbytes(self) -> int:
+        """Its bytes."""
+        return 0 if self.made is None else self.made.nbytes
 
 
 class Spaces:
