@@ -50,14 +50,17 @@ class Worker {
 
   void run(std::uint32_t turns) {
     for (std::uint32_t turn = 0; turn < turns; ++turn) {
-      if (random_() % 8 < 5)
+      const std::uint64_t drawn = random_() % 16;
+      if (drawn < 8)
         take();
+      else if (drawn < 10)
+        take_several();
       else
         give();
     }
     while (!blocks_.empty()) give();
   }
-  std::uint32_t refused = 0;
+  std::uint32_t refused = 0, popped = 0;
 
  private:
   struct Block {
@@ -65,9 +68,7 @@ class Worker {
     std::uint64_t bytes;
   };
 
-  auto owner(std::uint64_t unit) {
-    return motiflux::device::device_wide(memory_.owners[unit]);
-  }
+  auto owner(std::uint64_t unit) { return motiflux::device::device_wide(memory_.owners[unit]); }
 
   void take() {
     const std::uint64_t bytes = 1 + random_() % (std::uint64_t{64} << random_() % 6);
@@ -76,6 +77,24 @@ class Worker {
       ++refused;
       return;
     }
+    own(unit, bytes);
+  }
+
+  // Takes blocks that were given back, of one size.
+  void take_several() {
+    const std::uint64_t bytes = 1 + random_() % 200;
+    const std::uint32_t size_class = streaming::class_of_units(streaming::units_of_bytes(bytes));
+    std::uint32_t blocks[4];
+    const auto wanted = static_cast<std::uint32_t>(1 + random_() % 6);
+    const std::uint32_t found = streaming::detail::pop_several(memory_.pool, size_class, blocks, wanted);
+    for (std::uint32_t number = 0; number < found; ++number) {
+      streaming::detail::count_taken(memory_.pool, streaming::units_for(bytes), bytes);
+      own(blocks[number], bytes);
+      ++popped;
+    }
+  }
+
+  void own(std::uint32_t unit, std::uint64_t bytes) {
     for (std::uint64_t at = 0; at < streaming::units_for(bytes); ++at)
       CHECK(owner(unit + at).fetch_add(1u, motiflux::device::Order::kRelaxed) == 0);
     auto* content = memory_.pool.at<std::uint32_t>(unit);
@@ -109,8 +128,9 @@ void check_threads(std::uint64_t units, std::uint32_t seed) {
       workers.push_back(std::make_unique<Worker>(memory, 100 * seed + 10 * round + number));
     for (auto& worker : workers) threads.emplace_back([&worker] { worker->run(400); });
     for (std::thread& thread : threads) thread.join();
-    std::uint64_t refused = 0;
-    for (auto& worker : workers) refused += worker->refused;
+    std::uint64_t refused = 0, popped = 0;
+    for (auto& worker : workers) refused += worker->refused, popped += worker->popped;
+    CHECK(popped > 0);
     CHECK(memory.counts.in_use == 0 && memory.counts.asked == 0);
     CHECK(memory.counts.high_water < units);
     CHECK(memory.counts.carved < units);
