@@ -113,7 +113,7 @@ def test_shares_are_searched_once_each_on_all_gpus(
 def test_a_short_count_has_one_share_for_each_gpu(
     ray: InlineRay, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_engine, "_LEAST_SECONDS", 0.01)
+    monkeypatch.setattr(gpu_engine, "_LEAST_SECONDS", 0.1)
     graph = graph_of(1)
     with mf.Cluster() as cluster:
         found = cluster.count(graph, HOUSE, device=device, tuning=SEARCH)

@@ -40,7 +40,7 @@ WHY = "GPUs of a cluster were asked for"
 _FILTERED = "candidate spaces filtered on GPUs of a cluster"
 _SHARES = 4
 """Most shares of a count for each GPU: a task that is lost repeats one of them."""
-_LEAST_SECONDS = 0.01
+_LEAST_SECONDS = 0.1
 """Expected seconds for which a share is made, unless GPUs would have none."""
 
 
@@ -417,7 +417,7 @@ def _shares(seconds: float | None, gpus: int) -> int:
     Examples
     --------
     >>> [_shares(seconds, 2) for seconds in (None, 0.001, 0.05, 10.0)]
-    [8, 2, 5, 8]
+    [8, 2, 2, 8]
     """
     most = _SHARES * gpus
     if seconds is None or _LEAST_SECONDS <= 0:
