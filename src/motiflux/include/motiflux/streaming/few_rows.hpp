@@ -17,7 +17,6 @@
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
 #include "motiflux/streaming/invariants.hpp"
 #endif
-#include "motiflux/device/fetch.hpp"
 #include "motiflux/streaming/write_versions.hpp"
 
 namespace motiflux::streaming {
@@ -178,17 +177,6 @@ MOTIFLUX_DEVICE void list_few(const Lanes& lanes, const StreamGraph& graph, cons
   lanes.sync();
 }
 
-// Has rows of listed changes fetched to the second cache, by a group of lanes: their heads and the begins of
-// their versions.
-template <class Lanes>
-MOTIFLUX_DEVICE void fetch_few(const Lanes& lanes, const StreamGraph& graph, const FewChanges& few) {
-  if (few.updates == 0) return;
-  for (std::uint32_t change = lanes.lane(); change < few.count; change += Lanes::kLanes) {
-    const std::uint32_t newest = newest_of(graph, static_cast<std::uint32_t>(few.keys[change] >> 32));
-    if (newest != kNoBlock) device::fetch_line(graph.version(newest));
-  }
-}
-
 namespace detail {
 
 // The lives of a version of so many entries.
@@ -200,10 +188,11 @@ inline constexpr std::uint32_t kStrips = 2;  // of entries of a row that are loo
 static_assert(kMostOfPart + 32 <= kStrips * 32);
 
 // Ids of the rows of a warp, which waits for those of all rows at once. The first lanes have rows.
+template <std::uint32_t rows>
 struct IdsOfRows {
-  std::uint32_t blocks[kRowsOfWarp], sizes[kRowsOfWarp], wanted[kRowsOfWarp];
-  std::uint32_t first[kRowsOfWarp];           // the first entry that is looked at
-  std::uint32_t found[kRowsOfWarp][kStrips];  // ids from there on
+  std::uint32_t blocks[rows], sizes[rows], wanted[rows];
+  std::uint32_t first[rows];           // the first entry that is looked at
+  std::uint32_t found[rows][kStrips];  // ids from there on
 
   MOTIFLUX_DEVICE const std::uint32_t* ids(const StreamGraph& graph, std::uint32_t row) const {
     return graph.version(blocks[row])->ids();
@@ -214,19 +203,19 @@ struct IdsOfRows {
   MOTIFLUX_DEVICE void read(const Warp& warp, const StreamGraph& graph, std::uint32_t block,
                             std::uint32_t id) {
     const std::uint64_t units = graph.pool.units;
-    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
+    for (std::uint32_t row = 0; row < rows; ++row) {
       blocks[row] = warp.broadcast(block, row);
       wanted[row] = warp.broadcast(id, row);
       first[row] = 0;
     }
     const std::uint32_t size = block != kNoBlock ? graph.version(block)->size : 0;
-    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row)
+    for (std::uint32_t row = 0; row < rows; ++row)
       for (std::uint32_t strip = 0; strip < kStrips; ++strip) {
         const std::uint32_t entry = strip * Warp::kLanes + warp.lane();
         const std::uint64_t unit = blocks[row] + view::bytes_of_version(entry) / kUnitBytes + 1;
         found[row][strip] = blocks[row] != kNoBlock && unit < units ? ids(graph, row)[entry] : 0;
       }
-    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) sizes[row] = warp.broadcast(size, row);
+    for (std::uint32_t row = 0; row < rows; ++row) sizes[row] = warp.broadcast(size, row);
   }
 
   // Has those rows that are longer read where the wanted ids are, by parts of all rows at a time.
@@ -234,23 +223,23 @@ struct IdsOfRows {
   MOTIFLUX_DEVICE void narrow(const Warp& warp, const StreamGraph& graph) {
     constexpr std::uint32_t kMost =
         kMostOfPart < 32 ? kMostOfPart : kStrips * 32;  // of a row that is read whole
-    std::uint32_t end[kRowsOfWarp];                     // the first entry that is not less is in [first, end]
+    std::uint32_t end[rows];                            // the first entry that is not less is in [first, end]
     bool goes_on = false;
-    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
+    for (std::uint32_t row = 0; row < rows; ++row) {
       end[row] = sizes[row] > kMost ? sizes[row] : 0;
       goes_on |= end[row] != 0;
     }
     if (!goes_on) return;
     while (goes_on) {
-      bool is_less[kRowsOfWarp];
-      for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
+      bool is_less[rows];
+      for (std::uint32_t row = 0; row < rows; ++row) {
         const std::uint32_t step = (end[row] - first[row] + Warp::kLanes - 1) / Warp::kLanes;
         const std::uint32_t last = first[row] + (warp.lane() + 1) * step - 1;  // of the lane's part
         const bool is_there = end[row] > first[row] + kMostOfPart && last < end[row];
         is_less[row] = is_there && ids(graph, row)[last] < wanted[row];
       }
       goes_on = false;
-      for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
+      for (std::uint32_t row = 0; row < rows; ++row) {
         const std::uint32_t parts = count_bits(warp.ballot(is_less[row]));
         if (end[row] <= first[row] + kMostOfPart) continue;
         const std::uint32_t step = (end[row] - first[row] + Warp::kLanes - 1) / Warp::kLanes;
@@ -259,7 +248,7 @@ struct IdsOfRows {
         goes_on |= end[row] > first[row] + kMostOfPart;
       }
     }
-    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row)
+    for (std::uint32_t row = 0; row < rows; ++row)
       for (std::uint32_t strip = 0; strip < kStrips; ++strip) {
         const std::uint32_t entry = first[row] + strip * Warp::kLanes + warp.lane();
         if (sizes[row] > kMost) found[row][strip] = entry < sizes[row] ? ids(graph, row)[entry] : 0;
@@ -272,7 +261,7 @@ struct IdsOfRows {
     std::uint32_t mine[kStrips] = {};  // of the lane's row, which entries have the id
     std::uint32_t block = kNoBlock, size = 0, begin = 0;
     bool is_beyond = false;  // whether entries behind those that were read may have it, too
-    for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) {
+    for (std::uint32_t row = 0; row < rows; ++row) {
       const bool is_own = warp.lane() == row;
       for (std::uint32_t strip = 0; strip < kStrips; ++strip) {
         const std::uint32_t entry = first[row] + strip * Warp::kLanes + warp.lane();
@@ -299,18 +288,39 @@ struct IdsOfRows {
 
 // The living entry of an id in the lane's row, whose newest version is given, or kNoEntry; the first lanes
 // have rows.
-template <class Warp>
+template <std::uint32_t rows, class Warp>
 MOTIFLUX_DEVICE std::uint32_t find_in_rows(const Warp& warp, const StreamGraph& graph, std::uint32_t newest,
                                            std::uint32_t id) {
-  IdsOfRows ids;
+  IdsOfRows<rows> ids;
   ids.read(warp, graph, newest, id);
   ids.narrow(warp, graph);
   return ids.find(warp, graph, id);
 }
 
+// The same as plan_row for a row with one change, of which it knows the newest version.
+MOTIFLUX_DEVICE void plan_only_change(const StreamGraph& graph, std::uint64_t moment, bool inserts,
+                                      bool effective, WrittenRow& row) {
+  std::uint64_t began = 0;
+  std::uint32_t ended = 0;
+  if (row.old != kNoBlock) {
+    const view::Version& version = *graph.version(row.old);
+    began = version.first;
+    row.old_size = version.size;
+    ended = version.ended;
+  }
+  row.from = effective && (inserts || moment - began > graph.farthest_end) ? moment : view::kNoEnd;
+  const bool ends_old = effective && !inserts && row.from == view::kNoEnd;
+  row.old_ends = ends_old ? moment : view::kNoEnd;
+  row.ends = effective && !inserts && !ends_old ? moment : view::kNoEnd;
+  row.inserted = effective && inserts ? 1 : 0;
+  row.old_ended = ends_old ? 1 : 0;
+  row.ended = row.ends != view::kNoEnd ? 1 : 0;
+  row.fresh_size = row.old_size - ended - row.old_ended + row.inserted;
+}
+
 // Judges the changes of a warp's rows, and takes memory for them; notes in `failed` what it cannot do. The
 // first lanes have changes, others none: `change` is not less than their number.
-template <class Warp, class Batch, class Kept>
+template <std::uint32_t rows, class Warp, class Batch, class Kept>
 MOTIFLUX_DEVICE void prepare_rows(const Warp& warp, const StreamGraph& graph, const Update* updates,
                                   std::uint32_t change, Batch& batch, Kept& kept) {
   const bool has_row = change < batch.changes;
@@ -322,7 +332,7 @@ MOTIFLUX_DEVICE void prepare_rows(const Warp& warp, const StreamGraph& graph, co
     newest = newest_of(graph, row_number);
     in_head = has_room_in_head(graph, row_number);
   }
-  const std::uint32_t entry = find_in_rows(warp, graph, newest, static_cast<std::uint32_t>(key));
+  const std::uint32_t entry = find_in_rows<rows>(warp, graph, newest, static_cast<std::uint32_t>(key));
   if (!has_row) return;
   const Update update = updates[batch.update_of[change] & ~Batch::kFirstPlace];
   const bool inserts = update.is_insertion(), lives = entry != kNoEntry, effective = inserts != lives;
@@ -338,14 +348,18 @@ MOTIFLUX_DEVICE void prepare_rows(const Warp& warp, const StreamGraph& graph, co
     slot.cut = kNoBlock;
     slot.effect = static_cast<std::uint32_t>(has_effect ? effect : Effect::kNone);
   }
-  WrittenRow& row = batch.written[change];
+  WrittenRow row{};
   row.row = row_number;
   row.first_change = row.first_inserted = change;
   row.end_change = change + 1;
-  plan_row(graph, batch, row);
+  row.old = newest;
+  plan_only_change(graph, batch.moment(change), inserts, effective, row);
+  if (is_renewed(row) && graph.most_entries != 0 && row.fresh_size > graph.most_entries)
+    device::device_wide(batch.too_long).store(1, device::Order::kRelaxed);
   const bool is_usual = !is_renewed(row) || (inserts && row.old_size <= kMostOfWarp);
   if (!is_usual || !reserve(graph, row, in_head, kept))
     device::device_wide(batch.failed).store(1, device::Order::kRelaxed);
+  batch.written[change] = row;
 }
 
 // Where the next living entries of a row go, and the one that is inserted among them.
@@ -447,8 +461,48 @@ MOTIFLUX_DEVICE void write_ends(const StreamGraph& graph, const Batch& batch, st
   }
   note_ends(graph, row);
   if (!is_renewed(row)) return;
-  write_header(graph, batch, row);
+  view::Version& fresh = *graph.version(row.fresh);
+  fresh.size = row.fresh_size;
+  fresh.first = row.from;
+  fresh.clean_from = 0;
+  fresh.clean_until = view::Life::kForever;
+  fresh.row = row.row;
+  fresh.ended = 0;
   install_old(graph, row, link_cut(graph, batch, change));
+}
+
+// Writes a row that was prepared, the only one of its warp.
+template <class Warp, class Batch>
+MOTIFLUX_DEVICE void write_only_row(const Warp& warp, const StreamGraph& graph, Batch& batch,
+                                    std::uint32_t change) {
+  constexpr std::uint32_t kAtOnce = 8;  // strips that the warp waits for at once
+  const WrittenRow& row = batch.written[change];
+  const bool renews = is_renewed(row);
+  const std::uint32_t size = renews ? row.old_size : 0;
+  view::Version& old = *graph.version(row.old);
+  const std::uint32_t* ids = old.ids();
+  const view::Life* lives = lives_of(old, size);
+  CopiedRow copied = copied_row(graph, batch, row);
+  for (std::uint32_t first = 0;; first += kAtOnce * Warp::kLanes) {
+    std::uint32_t found[kAtOnce], last[kAtOnce];
+    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+      const std::uint32_t entry = first + k * Warp::kLanes + warp.lane();
+      found[k] = entry < size ? ids[entry] : 0;
+      last[k] = entry < size ? lives[entry].last : 0;
+    }
+    // The first entries are on their way meanwhile.
+    if (first == 0 && warp.leads()) write_ends(graph, batch, change);
+    warp.sync();
+    for (std::uint32_t k = 0; k < kAtOnce; ++k) {
+      if (first + k * Warp::kLanes >= size) break;
+      copied.write(warp, found[k], last[k] == view::Life::kForever);
+    }
+    if (first + kAtOnce * Warp::kLanes >= size) break;
+  }
+  if (!renews) return;
+  if (warp.leads()) copied.end();
+  warp.sync();
+  if (warp.leads()) install_new(graph, row);
 }
 
 // Writes a warp's rows that were prepared: those of the changes `first`, `first` + `step` and so on.
@@ -497,10 +551,15 @@ MOTIFLUX_DEVICE void write_rows(const Warp& warp, const StreamGraph& graph, Batc
 template <class Warp, class Batch, class Kept>
 MOTIFLUX_DEVICE void prepare_few(const Warp& warp, std::uint32_t warp_number, std::uint32_t warps,
                                  const StreamGraph& graph, const Update* updates, Batch& batch, Kept& kept) {
+  if (batch.changes <= warps) {
+    if (warp_number < batch.changes)
+      detail::prepare_rows<1>(warp, graph, updates, warp.leads() ? warp_number : batch.changes, batch, kept);
+    return;
+  }
   for (std::uint32_t first = warp_number; first < batch.changes; first += kRowsOfWarp * warps) {
     const bool has_row = warp.lane() < kRowsOfWarp;
-    detail::prepare_rows(warp, graph, updates, has_row ? first + warp.lane() * warps : batch.changes, batch,
-                         kept);
+    detail::prepare_rows<kRowsOfWarp>(warp, graph, updates,
+                                      has_row ? first + warp.lane() * warps : batch.changes, batch, kept);
   }
 }
 
@@ -515,6 +574,10 @@ MOTIFLUX_DEVICE void give_back_few(const Team& team, const StreamGraph& graph, c
 template <class Warp, class Batch>
 MOTIFLUX_DEVICE void write_few(const Warp& warp, std::uint32_t warp_number, std::uint32_t warps,
                                const StreamGraph& graph, Batch& batch) {
+  if (batch.changes <= warps) {
+    if (warp_number < batch.changes) detail::write_only_row(warp, graph, batch, warp_number);
+    return;
+  }
   for (std::uint32_t first = warp_number; first < batch.changes; first += kRowsOfWarp * warps)
     detail::write_rows(warp, graph, batch, first, warps);
 }

@@ -84,9 +84,9 @@ using NextLines = LinesAsked<4, Lanes>;
 template <class Lanes>
 MOTIFLUX_DEVICE void count_received(const Lanes& lanes, const Stream& stream, Pending& pending,
                                     std::uint32_t count, std::uint32_t mine) {
-  std::uint32_t kinds = 0;
-  for (std::uint32_t lane = kKindOfLine; count > 0 && lane < Lanes::kLanes; lane += kWordsOfUpdate) {
-    const std::uint32_t other = lanes.broadcast(mine, lane);
+  std::uint32_t kinds = pending.known_kinds;
+  for (std::uint32_t more = lanes.ballot(mine > kinds); more != 0; more &= more - 1) {
+    const std::uint32_t other = lanes.broadcast(mine, lowest_bit(more));
     if (other > kinds) kinds = other;
   }
   const std::uint64_t first = pending.received + 1, seen = stamp_now();

@@ -202,15 +202,16 @@ struct UpdaterPlace {
 // What a warp of the updater does while batches of few changes are written.
 struct UpdaterRoles {
   std::uint32_t warp, writers;  // the first warps write rows
-  bool writes, issues, receives;
+  bool writes, issues, receives, fills;
 
   // Of few warps, one has several roles.
   MOTIFLUX_DEVICE UpdaterRoles(std::uint32_t warp, std::uint32_t warps)
       : warp(warp),
-        writers(warps >= 4 ? warps - 2 : (warps >= 2 ? warps - 1 : 1)),
+        writers(warps >= 8 ? warps - 3 : (warps >= 4 ? warps - 2 : (warps >= 2 ? warps - 1 : 1))),
         writes(warp < writers),
         issues(warp == (warps >= 4 ? warps - 2 : warps - 1)),
-        receives(warp == warps - 1) {}
+        receives(warp == warps - 1),
+        fills(warp == (warps >= 8 ? warps - 3 : warps - 1)) {}
 
   // The most changes of a batch: all writers have as many rows.
   MOTIFLUX_DEVICE std::uint32_t most_changes() const {
@@ -222,12 +223,14 @@ struct UpdaterRoles {
 
 // Lists the next batch of few changes of those that are pending; called by the warp that receives.
 template <class Lanes>
-MOTIFLUX_DEVICE void list_next(const Lanes& lanes, const UpdaterRoles& roles, const Stream& stream,
-                               const Pending& pending, UpdaterPlace& place, FewChanges& next) {
+MOTIFLUX_DEVICE_CALL void list_next(const Lanes& lanes, const Stream& stream, std::uint32_t most,
+                                    KnownPlaces& known, std::uint32_t turn) {
+  UpdaterMemory& memory = updater_memory();
+  const Pending& pending = memory.pending;
+  FewChanges& next = memory.listed[turn];
   const std::uint32_t written = pending.written, count = pending.count - written;
   if (kWritesFew && count != 0)
-    return list_few(lanes, stream.graph, pending.updates + written, count, roles.most_changes(), place.known,
-                    next);
+    return list_few(lanes, stream.graph, pending.updates + written, count, most, known, next);
   lanes.sync();
   if (lanes.leads()) next.updates = 0;
   lanes.sync();
@@ -239,6 +242,30 @@ MOTIFLUX_DEVICE bool is_to_look_up(const Stream& stream, UpdaterMemory& memory, 
   if (!asks) return memory.parks != 0;
   if (is_asked(stream.graph.stages.progress->parks)) memory.parks = 1;
   return memory.parks != 0 || must_stop(stream.graph.stages);
+}
+
+using ListedBatch = FewBatch<BatchOf<kFewChanges>>;
+
+// The batch that is listed with a number; `first`: the moment of its first update.
+MOTIFLUX_DEVICE ListedBatch listed_batch(std::uint32_t turn, std::uint64_t first) {
+  UpdaterMemory& memory = updater_memory();
+  return {memory.listed[turn], memory.few, first, memory.batch.times};
+}
+
+// prepare_few and write_few of a listed batch: called, so that their registers are their own.
+template <class Lanes>
+MOTIFLUX_DEVICE_CALL void prepare_listed(const Lanes& lanes, const Stream& stream, std::uint32_t turn,
+                                         std::uint64_t first, std::uint32_t warp, std::uint32_t warps) {
+  UpdaterMemory& memory = updater_memory();
+  ListedBatch batch = listed_batch(turn, first);
+  prepare_few(lanes, warp, warps, stream.graph, memory.listed[turn].updates_of_batch, batch, memory.kept);
+}
+
+template <class Lanes>
+MOTIFLUX_DEVICE_CALL void write_prepared(const Lanes& lanes, const Stream& stream, std::uint32_t turn,
+                                         std::uint64_t first, std::uint32_t warp, std::uint32_t warps) {
+  ListedBatch batch = listed_batch(turn, first);
+  write_few(lanes, warp, warps, stream.graph, batch);
 }
 
 // Writes batches of few changes, as long as one is listed; `goes_on` becomes false if the kernel ends.
@@ -261,11 +288,9 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     goes_on = wait_for_slots(team, stream.graph.stages, memory.batch, last, place.free_until);
     if (!goes_on) return any;
     end_step(team, memory.batch, Step::kRoom);
-    FewBatch<BatchOf<kFewChanges>> batch(listed, memory.few, before + 1, memory.batch.times);
+    ListedBatch batch = listed_batch(place.turn, before + 1);
     std::uint64_t step = begin_step();
-    if (roles.writes)
-      prepare_few(lanes, roles.warp, roles.writers, stream.graph, listed.updates_of_batch, batch,
-                  memory.kept);
+    if (roles.writes) prepare_listed(lanes, stream, place.turn, before + 1, roles.warp, roles.writers);
     if (roles.warp == 0) end_step(lanes, batch, Step::kPrepared, step);
     const bool has_update = roles.issues && lanes.lane() < listed.updates;
     const std::uint64_t moment = before + 1 + lanes.lane();
@@ -290,7 +315,7 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
       return any;
     }
     step = begin_step();
-    if (roles.writes) write_few(lanes, roles.warp, roles.writers, stream.graph, batch);
+    if (roles.writes) write_prepared(lanes, stream, place.turn, before + 1, roles.warp, roles.writers);
     if (roles.warp == 0) end_step(lanes, batch, Step::kWritten, step);
     std::uint64_t ticket = kNoTicket;
     if (roles.issues) {
@@ -310,13 +335,14 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
       if (looks_up) {
         if (lanes.leads()) next.updates = 0;
       } else {
-        list_next(lanes, roles, stream, pending, place, next);
-        fetch_few(lanes, stream.graph, next);
-        end_step(lanes, batch, Step::kListed, step);
-        step = begin_step();
-        if (memory.kept.is_short(lanes, stream.graph.pool)) memory.kept.fill(lanes, stream.graph.pool);
-        end_step(lanes, batch, Step::kFilled, step);
+        list_next(lanes, stream, roles.most_changes(), place.known, 1 - place.turn);
       }
+      end_step(lanes, batch, Step::kListed, step);
+    }
+    if (roles.fills) {
+      step = begin_step();
+      if (memory.kept.is_short(lanes, stream.graph.pool)) memory.kept.fill(lanes, stream.graph.pool);
+      end_step(lanes, batch, Step::kFilled, step);
     }
     team.sync();
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
@@ -415,7 +441,7 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
     if (next != Next::kWrite && roles.warp == 0) memory.kept.fill(warp, stream.graph.pool);
     if (roles.receives) {
       if (next == Next::kReceive) receive(warp, stream, pending);
-      list_next(warp, roles, stream, pending, place, memory.listed[place.turn]);
+      list_next(warp, stream, roles.most_changes(), place.known, place.turn);
     }
     team.sync();
     if (pending.written == pending.count || pending.reason != 0) {

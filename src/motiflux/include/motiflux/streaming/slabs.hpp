@@ -110,9 +110,10 @@ MOTIFLUX_DEVICE bool has_room_in_head(const StreamGraph& graph, std::uint32_t ro
 MOTIFLUX_DEVICE void write_in_head(const StreamGraph& graph, std::uint32_t row, std::uint32_t version,
                                    std::uint64_t last) {
   view::RowHead& head = graph.versions.heads[row];
+  const std::uint64_t first = graph.version(version)->first;  // on its way before the release waits
   device::device_wide(head.old_last).store(last, device::Order::kRelease);
   device::device_wide(head.old).store(version, device::Order::kRelaxed);
-  device::device_wide(head.old_first).store(graph.version(version)->first + 1, device::Order::kRelaxed);
+  device::device_wide(head.old_first).store(first + 1, device::Order::kRelaxed);
 }
 
 MOTIFLUX_DEVICE void clear_in_head(const StreamGraph& graph, std::uint32_t row) {
