@@ -1,6 +1,7 @@
 """Draws the results of ``motiflux bench streaming``: waits by the rate of updates, a line for each way.
 
-``python benchmarks/suite/streaming_parts/chart.py RESULTS.json [-o CHART.svg] [--figure answer_p99_us]``
+``python benchmarks/suite/streaming_parts/chart.py RESULTS.json [-o CHART.svg] [--figure answer_p99_us]
+[--way "ring" ...]``
 """
 
 from __future__ import annotations
@@ -26,21 +27,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("results", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=None)
     parser.add_argument("--figure", default="answer_p99_us")
+    parser.add_argument("--way", action="append", help="one of the ways that are drawn; default: all")
     given = parser.parse_args(arguments)
-    curves = curves_of(json.loads(given.results.read_text())["cases"], given.figure)
+    curves = curves_of(json.loads(given.results.read_text())["cases"], given.figure, given.way)
     output = given.output or given.results.with_suffix(".svg")
     output.write_text(drawn(curves, given.figure), encoding="utf-8")
     print(output)
     return 0
 
 
-def curves_of(cases: Sequence[Mapping[str, object]], figure: str) -> dict[str, dict[str, Points]]:
-    """Return points (rate, figure) by load and way."""
+def curves_of(
+    cases: Sequence[Mapping[str, object]], figure: str, ways: Sequence[str] | None = None
+) -> dict[str, dict[str, Points]]:
+    """Return points (rate, figure) by load and way, of some ways or all."""
     found: dict[str, dict[str, Points]] = defaultdict(lambda: defaultdict(list))
     for case in cases:
         load, _, rest = str(case["case"]).partition(", rate ")
         rate, _, way = rest.partition(", ")
         figures = case.get("figures")
+        if ways and way not in ways:
+            continue
         if rest and isinstance(figures, dict) and figures.get(figure):
             found[load][way].append((float(rate), float(figures[figure])))
     return found
@@ -62,6 +68,13 @@ def drawn(curves: Mapping[str, Mapping[str, Points]], figure: str) -> str:
     return "\n".join([*parts, "</svg>\n"])
 
 
+def _short(number: float) -> str:
+    """Return a number in thousands or millions."""
+    if number >= 1e6:
+        return f"{number / 1e6:g}M"
+    return f"{number / 1e3:g}k" if number >= 1e3 else f"{number:g}"
+
+
 def _chart(load: str, lines: Mapping[str, Points], figure: str, colour_of: Mapping[str, str]) -> list[str]:
     points = [point for line in lines.values() for point in line]
     first, last = (bound(math.log10(x) for x, _ in points) for bound in (min, max))
@@ -81,10 +94,12 @@ def _chart(load: str, lines: Mapping[str, Points], figure: str, colour_of: Mappi
             f'<line x1="{MARGIN}" x2="{WIDTH - MARGIN}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dddddd"/>'
         )
         parts.append(
-            f'<text x="{MARGIN - 6}" y="{y + 4:.1f}" text-anchor="end">{10.0**exponent:,.10g}</text>'
+            f'<text x="{MARGIN - 6}" y="{y + 4:.1f}" text-anchor="end">{_short(10.0**exponent)}</text>'
         )
     for rate in sorted({x for x, _ in points}):
-        parts.append(f'<text x="{at_x(rate):.1f}" y="{HEIGHT - 22}" text-anchor="middle">{rate:,.0f}</text>')
+        parts.append(
+            f'<text x="{at_x(rate):.1f}" y="{HEIGHT - 22}" text-anchor="middle">{_short(rate)}</text>'
+        )
     for number, (way, line) in enumerate(lines.items()):
         colour, y = colour_of[way], 30 + 16 * number
         path = " ".join(f"{at_x(x):.1f},{at_y(value):.1f}" for x, value in sorted(line))
