@@ -84,7 +84,7 @@ def test_counts_are_those_of_a_graph_read_from_the_same_files(
         assert cluster.count(again, patterns[1], symmetry="subgraphs") == mf.count(
             graph, patterns[1], symmetry="subgraphs"
         )
-    assert ray.actor_calls > 20  # six of them open shards
+    assert ray.actor_calls > 6  # six of them open shards
     assert not (tmp_path / "g" / "_building").exists()
 
 
@@ -148,6 +148,8 @@ def test_what_a_sharded_graph_has_not_is_refused_by_name(ray: InlineRay, tmp_pat
             cluster.sample(made, "(a)--(b)", 3)
         with pytest.raises(mf.ArgumentError, match="distinct"):
             cluster.explain(made, "(a)--(b)", distinct=["a"])
+        with pytest.raises(mf.ArgumentError, match="pattern: expected one pattern"):
+            cluster.explain(made, ["(a)--(b)", "(a)--(b)--(c)"])
         with pytest.raises(mf.PatternError, match=r"vertex attribute .x.: expected one of"):
             cluster.count(made, "(a {x: 1})--(b)")
         with pytest.raises(mf.ArgumentError, match="copies"):

@@ -441,12 +441,12 @@ class Cluster:
             raise ArgumentError("pattern", "no DISTINCT: distinct rows are listed by motiflux.match", pattern)
         if isinstance(graph, ShardedGraph):
             check_known(options, MatchOptions.__optional_keys__)
+        if output is not None:
+            check_known(options, MatchOptions.__optional_keys__ - {"batch_rows"}, "beside output=")
         queries, several = as_queries(pattern)
         if any(isinstance(query, Query) for query in queries):
             raise ArgumentError("pattern", "patterns; rows of others are listed by motiflux.match", pattern)
         patterns = [query for query in queries if isinstance(query, Pattern)]
-        if output is not None and options.get("batch_rows") is not None:
-            raise ArgumentError("batch_rows", "none beside output=, which has files", options["batch_rows"])
         if several and not patterns:
             return []
         with self._here(pattern, gpus):
@@ -633,11 +633,13 @@ class Cluster:
         """
         self._check(options)
         if isinstance(graph, ShardedGraph):
-            (one,), _, chosen = self._sharded_count(pattern, options)
+            patterns, several, chosen = self._sharded_count(pattern, options)
+            if several:
+                raise ArgumentError("pattern", "one pattern", pattern)
             report = progress_callback(options.get("progress", False) if analyze else False, "counting")
             with self._here(pattern), report as callback:
                 request = make_request(**chosen, progress=callback)
-                return explain_sharded(self._workers, graph, one, request, analyze=analyze)
+                return explain_sharded(self._workers, graph, patterns[0], request, analyze=analyze)
         with self._here(pattern):
             return explain(self._graph(graph), pattern, analyze=analyze, **options)
 

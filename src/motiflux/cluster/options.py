@@ -92,8 +92,10 @@ class CensusOptions(TypedDict, total=False):
     threads: int | None
 
 
-def check_known(options: Mapping[str, Any], known: frozenset[str]) -> None:
+def check_known(
+    options: Mapping[str, Any], known: frozenset[str], where: str = "for a sharded graph"
+) -> None:
     """Refuse options that a call has not; None is what any option may be."""
     for name, value in options.items():
         if name not in known and value is not None:
-            raise ArgumentError(name, f"one of {', '.join(sorted(known))} for a sharded graph", value)
+            raise ArgumentError(name, f"one of {', '.join(sorted(known))} {where}", value)
