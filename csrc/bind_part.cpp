@@ -188,9 +188,9 @@ class PyPart {
     if (!made) return std::nullopt;
     nb::list rows;
     for (graph::PartRows& one : *made) {
-      const std::size_t offsets = one.offsets.size();
-      rows.append(
-          nb::make_tuple(to_numpy(std::move(one.offsets), offsets), to_numpy(std::move(one.neighbors))));
+      const std::size_t offsets = one.offsets.size(), entries = one.neighbors.size();
+      rows.append(nb::make_tuple(to_numpy(std::move(one.offsets), offsets),
+                                 to_numpy(std::move(one.neighbors), entries)));
     }
     return rows;
   }
@@ -209,8 +209,8 @@ class PyPart {
   std::unique_ptr<graph::Part> part_;
 };
 
-// The first bucket of each query vertex and that behind the last, for each box; and about how many parts each
-// takes.
+// The first bucket of each query vertex and that behind the last, for each box; and about how many parts
+// each takes.
 nb::tuple divide(const graph::PartWeights& weights, std::vector<std::uint32_t> arcs,
                  std::vector<std::uint32_t> needed, std::vector<std::pair<std::uint32_t, std::uint32_t>> less,
                  std::vector<std::vector<std::uint32_t>> sources, std::uint32_t divisible, double beside,

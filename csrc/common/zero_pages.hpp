@@ -1,4 +1,4 @@
-// Arrays of zeros that take memory only where they are written, page by page.
+// Arrays that take memory only where they are written, page by page; new ones have zeros.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,7 @@ class ZeroPagesAllocator {
     if (bytes >= kLeast) {
       void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (pages == MAP_FAILED) throw std::bad_alloc();
+      if (bytes < kLeastOfLargePages) madvise(pages, bytes, MADV_NOHUGEPAGE);
       return static_cast<T*>(pages);
     }
 #endif
@@ -57,10 +58,11 @@ class ZeroPagesAllocator {
   friend bool operator==(const ZeroPagesAllocator&, const ZeroPagesAllocator&) { return true; }
 
  private:
-  static constexpr std::size_t kLeast = std::size_t{1} << 14;  // bytes of a block of its own
+  static constexpr std::size_t kLeast = std::size_t{1} << 14;              // bytes of a block of its own
+  static constexpr std::size_t kLeastOfLargePages = std::size_t{1} << 26;  // of which a part is little
 };
 
-// A new one has zeros. It must not grow.
+// A new one has zeros. Memory that is reserved and not written takes none.
 template <class T>
 using ZeroPages = std::vector<T, ZeroPagesAllocator<T>>;
 

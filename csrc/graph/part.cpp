@@ -452,7 +452,7 @@ class PartOf final : public Part {
   // Rows that have entries, which are ids.
   struct Listed {
     std::vector<Row> rows;
-    std::vector<std::uint32_t> neighbors;
+    ZeroPages<std::uint32_t> neighbors;
     std::int64_t last = kNone;  // the last vertex that may have a row
   };
   struct Leads {

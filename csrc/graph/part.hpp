@@ -74,7 +74,7 @@ struct RowSlices {
 
 struct PartRows {
   ZeroPages<std::uint64_t> offsets;  // those before the first row that may have entries are not written
-  std::vector<std::uint32_t> neighbors;
+  ZeroPages<std::uint32_t> neighbors;
 };
 
 class Part {

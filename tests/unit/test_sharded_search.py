@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tracemalloc
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -284,18 +284,97 @@ def test_rows_outside_the_entries_are_refused(ids: list[int], begins: list[int],
         part.lead(0, piece, [(1, 0, 4, 0, [])])
 
 
-def test_entries_that_were_not_counted_are_refused() -> None:
+def test_rows_out_of_order_are_refused() -> None:
     part = _native.Part(4, 2)
     part.add_range(0, 0, 4)
     part.add_range(1, 0, 4)
-    assert part.number() == 4
-    part.begin_rows([([(0, 1, 0)], [])])
-    ids, begins = np.array([2]), np.array([0])
+    part.begin_rows([([(0, 1, 0)], [])], [(0, 4), (0, 4)], 1 << 10, 8)
     neighbors = np.array([0, 1, 3], np.uint32)
-    assert part.count((ids, begins, np.array([2]), neighbors, None)) == 2
-    part.end_count()
-    with pytest.raises(ValueError, match="counted"):
-        part.fill((ids, begins, np.array([3]), neighbors, None))
+    places = np.array([0]), np.array([3]), neighbors, None
+    assert part.append((np.array([2]), *places))
+    with pytest.raises(ValueError, match="ascending rows"):
+        part.append((np.array([1]), *places))
+
+
+@pytest.mark.parametrize(("nbytes", "fits"), [(100, True), (60, False), (8, False)])
+def test_rows_that_do_not_fit_are_not_taken(nbytes: int, fits: bool) -> None:
+    part = _native.Part(9, 2)
+    part.add_range(0, 0, 9)
+    part.add_range(1, 0, 9)
+    part.begin_rows([([(0, 1, 0)], [])], [(2, 7), (1, 9)], nbytes, 8)
+    ids, begins, ends = np.array([1, 2, 6]), np.array([0, 1, 4]), np.array([1, 4, 5])
+    neighbors = np.array([2, 0, 5, 8, 8], np.uint32)
+    kept = part.append((ids, begins, ends, neighbors, None))
+    assert kept == (nbytes >= 4 * 3 + 8 * 2)
+    taken = part.take_rows(0) if kept else None
+    assert (taken is not None) == fits
+    if taken is not None:
+        ((offsets, numbers),) = taken
+        assert part.vertices().tolist() == [2, 5, 6, 8]  # those that have entries
+        assert (offsets.tolist(), numbers.tolist()) == ([0, 2, 2, 3, 3], [1, 3, 3])
+
+
+def test_slices_of_a_row_do_not_overlap() -> None:
+    part = _native.Part(20, 3)
+    for vertex in range(3):
+        part.add_range(vertex, 0, 20)
+    part.begin_rows([([(0, 1, 1), (0, 2, 0)], [])], [(4, 6), (2, 8), (7, 9)], 1 << 10, 8)
+    ids, least, most = part.slices(0, 10)
+    assert list(zip(ids.tolist(), least.tolist(), most.tolist(), strict=True)) == [(4, 5, 9), (5, 6, 9)]
+    part.begin_rows([([(0, 1, 0), (0, 2, 0)], [])], [(4, 5), (2, 4), (7, 9)], 1 << 10, 8)
+    ids, least, most = part.slices(0, 10)
+    assert list(zip(ids.tolist(), least.tolist(), most.tolist(), strict=True)) == [(4, 2, 4), (4, 7, 9)]
+
+
+@pytest.mark.parametrize("room", [200, 400, 1_000])
+@pytest.mark.parametrize("divisible", [0b001, 0b011, 0b111])
+def test_boxes_have_each_triple_of_ordered_candidates_once(room: int, divisible: int) -> None:
+    number = 12
+    part = _native.Part(number, 3)
+    for vertex in range(3):
+        part.add_range(vertex, 0, number)
+    arcs = [([(0, 1, 1)], []), ([(0, 2, 1)], []), ([(1, 2, 1)], [])]
+    part.begin_rows(arcs, [(0, number)] * 3, 0, 0)
+    part.begin_weights(arcs, [list(range(number + 1))] * 3)
+    ids = np.arange(number)
+    neighbors = np.tile(np.arange(number, dtype=np.uint32), number)
+    part.weigh((ids, ids * number, (ids + 1) * number, neighbors, None))
+    boxes, parts = part.take_weights().divide(
+        arcs=[0, 1, 2],
+        needed=[0, 1, 2],
+        less=[(0, 1), (0, 2), (1, 2)],
+        sources=[[0], [0], [1]],
+        divisible=divisible,
+        beside=0,
+        room=room,
+        most=1_000,
+    )
+    assert len(boxes) == len(parts) > 1
+    for triple in combinations(range(number), 3):
+        assert sum(bool(np.all((box[:, 0] <= triple) & (triple < box[:, 1]))) for box in boxes) == 1
+    if divisible == 0b111:
+        assert np.all(parts == 1)  # they fit
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"arcs": [1]}, "weights"),
+        ({"needed": [1]}, "weights"),
+        ({"less": [(0, 2)]}, "query vertex"),
+        ({"sources": [[2]]}, "query vertex"),
+    ],
+)
+def test_costs_of_what_is_not_there_are_refused(given: dict[str, Any], message: str) -> None:
+    part = _native.Part(4, 2)
+    part.add_range(0, 0, 4)
+    part.add_range(1, 0, 4)
+    arcs = [([(0, 1, 0)], [])]
+    part.begin_rows(arcs, [(0, 4), (0, 4)], 0, 0)
+    part.begin_weights(arcs, [[0, 2, 4]] * 2)
+    costs: dict[str, Any] = {"arcs": [0], "needed": [0], "less": [(0, 1)], "sources": [[0]]} | given
+    with pytest.raises(ValueError, match=message):
+        part.take_weights().divide(**costs, divisible=1, beside=0, room=10, most=10)
 
 
 def image_counts(

@@ -12,8 +12,6 @@ from motiflux.cluster.shards.part import Gathering, Span, Spans, Weights, arcs_o
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan
 
 _LEAST_BOXES = 2048
-_FILLED = 1.25
-"""Boxes are expected to take less than their weights tell, by as much: those that do not fit are halved."""
 _SHARE_OF_BOXES = 8
 """Boxes take one part of so many of the memory, if they are more than the least."""
 
@@ -63,13 +61,23 @@ class Blocks:
 
 
 def divided(
-    gathering: Gathering, weights: Weights, reach: Reach, planned: Mapping[frozenset[int], RowsOfPlan]
+    gathering: Gathering,
+    weights: Weights,
+    reach: Reach,
+    planned: Mapping[frozenset[int], RowsOfPlan],
+    filled: float,
 ) -> Blocks:
-    """Return the fewest boxes of those that plans for divided parts allow."""
+    """Return the fewest boxes of those that plans for divided parts allow.
+
+    Parameters
+    ----------
+    filled
+        Boxes may take this share of the memory, as their weights tell.
+    """
     best: Blocks | None = None
     least = 0.0
     for vertices, rows in planned.items():
-        found = _divided_by(gathering, weights, reach, vertices, rows)
+        found = _divided_by(gathering, weights, reach, vertices, rows, filled)
         cost = float(found.parts.sum())
         if best is None or cost < least:
             best, least = found, cost
@@ -78,7 +86,12 @@ def divided(
 
 
 def _divided_by(
-    gathering: Gathering, weights: Weights, reach: Reach, vertices: frozenset[int], rows: RowsOfPlan
+    gathering: Gathering,
+    weights: Weights,
+    reach: Reach,
+    vertices: frozenset[int],
+    rows: RowsOfPlan,
+    filled: float,
 ) -> Blocks:
     sources = replace(rows, keys=[rows.keys[at] for at in sorted(set(rows.sources))])
     needed = {weights.arcs[arc] for arc in arcs_of(sources) if len(arc[0]) == 1}
@@ -90,7 +103,7 @@ def _divided_by(
         sources=[sorted({pair[0] for pair in pairs}) for pairs, _ in rows.keys],
         divisible=sum(1 << vertex for vertex in vertices | {reach.root}),
         beside=gathering.beside,
-        room=gathering.memory * _FILLED,
+        room=gathering.memory * filled,
         most=max(_LEAST_BOXES, gathering.memory // (_SHARE_OF_BOXES * of_box)),
     )
     return Blocks(vertices, buckets, parts, weights.bounds)

@@ -110,6 +110,8 @@ class RowLister:
                 return found, rest, size
 
     def _list_part(self, found: _Found, part: Part, search: _native.NativePlan, item: Item) -> int:
+        if found.number - found.skip >= found.most:  # those of parts before
+            raise _EnoughError if found.alone else _TooManyError
         bounds = self._bounds(found)
         rows = _native.Rows(search, self.order, 1, _BLOCK, None, None, None, ([item], None, *bounds))
         blocks: list[VertexArray] = []

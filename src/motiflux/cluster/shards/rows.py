@@ -354,7 +354,10 @@ class Rows:
         return int(piece.neighbors[piece.begins[0]])
 
     def pieces(self, ids: Ids, cut: Wanted) -> Iterator[Piece]:
-        """Iterate over rows of ascending vertices within a cut, in order; of others in bounded pieces."""
+        """Iterate over rows of ascending vertices within a cut, in this order.
+
+        Those of other nodes come in bounded pieces.
+        """
         hot = len(ids) if self._hot is None else int(np.searchsorted(ids, self._hot.first))
         places = np.searchsorted(ids[:hot], self.layout.starts).tolist()
         spans = [(shard, begin, end) for shard, (begin, end) in enumerate(pairwise(places)) if begin < end]
@@ -376,7 +379,7 @@ class Rows:
             yield self._hot.take(ids[hot:], cut.part(hot, len(ids)))
 
     def _from_other(self, shard: int, ids: Ids, cut: Wanted) -> Iterator[Piece]:
-        """Iterate over rows of a shard of another node: cached ones up to the first other, then others."""
+        """Iterate over rows of a shard of another node, of which some are cached."""
         at, end = 0, len(ids)
         while at < end:
             cached = self._cache.holds(ids[at:], cut.part(at, end))  # rows that are added drive out others

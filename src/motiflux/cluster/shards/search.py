@@ -33,8 +33,10 @@ _LEAST = 1 << 13
 """Bytes beside masks for which a search can be divided far enough."""
 _BYTES_OF_ROOTS = 4
 """Bytes of a part for an entry whose root it has: half of the entries are read, and fill half of the part."""
-_FEW_PARTS = 64
+_FEW_PARTS = 200
 """If roots take more parts, they are searched a part of them at a time: these have fewer candidates."""
+_OVERFILLED = 1.25
+"""Many parts have fewer vertices than their weights tell: so much more should fit; else parts are halved."""
 _FIRST = 1 << 12
 """Entries whose roots the first part has."""
 
@@ -217,26 +219,34 @@ class RangeSearch:
         least = min(self.entries_of_part, self._ranged.share) if self._gathers else 1
         return max(1, least, int(self._rate * seconds)) if self._rate > 0 else _FIRST
 
-    def _search_spans(self, spans: Spans, found: Searched, use: Use) -> None:
-        """Search for embeddings within spans, in several parts if they do not fit together."""
+    def _search_spans(self, spans: Spans, found: Searched, use: Use, *, whole: bool = True) -> None:
+        """Search for embeddings within spans, in several parts if they do not fit together.
+
+        Parameters
+        ----------
+        whole
+            Whether the roots are all those of a range.
+        """
         gathering = self.gathering
         if not gathering.find(spans):
             found.parts += 1
             return
         own = frozenset(spans) - {self._reach.root}
         plan, rows = self._planned[own if own in self._planned else self._every]
-        part = gathering.part(rows)
-        if not isinstance(part, TooLarge):
-            found.parts += 1
-            found.total += 0 if part is None else self._used(part, plan, rows, use)
+        if self._search_part({}, plan, rows, found, use):
             return
         planned = {vertices: rows for vertices, (_, rows) in self._planned.items() if own <= vertices}
         weights = gathering.weights(list(planned.values()))
-        blocks = divided(gathering, weights, self._reach, planned)
+        blocks = divided(gathering, weights, self._reach, planned, 1.0 if whole else _OVERFILLED)
         del weights
-        if not own and len(blocks.parts) > _FEW_PARTS and len(pieces := self._fewer_roots(spans)) > 1:
+        if (
+            whole
+            and not own
+            and blocks.parts.sum() > _FEW_PARTS
+            and len(pieces := self._fewer_roots(spans)) > 1
+        ):
             for piece in pieces:
-                self._search_spans({self._reach.root: piece}, found, use)
+                self._search_spans({self._reach.root: piece}, found, use, whole=False)
             return
         plan, rows = self._planned[blocks.divided]
         large: list[Spans] = []
@@ -244,25 +254,35 @@ class RangeSearch:
         while boxes:
             box, fits = boxes.pop()
             within = blocks.spans(box)
-            part = gathering.part(rows, within) if fits else TooLarge()
-            if not isinstance(part, TooLarge):
-                found.parts += part is not None
-                found.total += 0 if part is None else self._used(part, plan, rows, use)
-            elif fits and (halves := blocks.halves(box, self._reach.root)):
+            if fits and self._search_part(within, plan, rows, found, use):
+                continue
+            if fits and (halves := blocks.halves(box, self._reach.root)):
                 boxes += [(half, True) for half in halves[::-1]]
             else:
                 large.append(within)
         for within in large:  # these have other candidates
             if within == spans:
                 raise InternalError("expected a part of one candidate each to fit into its memory")
-            self._search_spans(within, found, use)
+            self._search_spans(within, found, use, whole=False)
+
+    def _search_part(self, spans: Spans, plan: Plan, rows: RowsOfPlan, found: Searched, use: Use) -> bool:
+        """Search the part of candidates within spans; return whether it fits."""
+        part = self.gathering.part(rows, spans)
+        if isinstance(part, TooLarge):
+            return False
+        if part is not None:
+            found.parts += 1
+            found.total += self._used(part, plan, rows, use)
+        return True
 
     def _fewer_roots(self, spans: Spans) -> list[Span]:
-        """Return the span of roots in pieces whose rows fill about half of a part."""
+        """Return the span of roots in pieces, whose rows fill about a quarter of a part."""
         layout, (first, last) = self._layout, spans[self._reach.root]
         begin, end = layout.first_entries_of(np.array([first, last - 1])).tolist()
         end += int(layout.degrees_of(np.array([last - 1]))[0])
-        cuts = [layout.vertex_of_entry(entry) for entry in range(begin, end, self.entries_of_part)]
+        cuts = [
+            layout.vertex_of_entry(entry) for entry in range(begin, end, max(1, self.entries_of_part // 2))
+        ]
         ends = sorted({first, *(cut for cut in cuts if first < cut < last), last})
         return list(pairwise(ends))
 
