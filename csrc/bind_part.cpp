@@ -164,11 +164,11 @@ class PyPart {
   }
 
   void begin_rows(const std::vector<PyKey>& keys,
-                  const std::vector<std::pair<std::int64_t, std::int64_t>>& spans, std::uint64_t memory,
+                  const std::vector<std::pair<std::int64_t, std::int64_t>>& spans, std::uint64_t nbytes,
                   std::uint64_t most) {
     std::vector<graph::IdSpan> made;
     for (const auto& [first, last] : spans) made.push_back({first, last});
-    unlocked([&] { part_->begin_rows(as_keys(keys), made, memory, most); });
+    unlocked([&] { part_->begin_rows(as_keys(keys), made, nbytes, most); });
   }
   std::size_t size() const { return part_->size(); }
   nb::object vertices() const {
@@ -242,7 +242,7 @@ void bind_part(nb::module_& module) {
       .def("keep_only", &PyPart::keep_only, nb::arg("query_vertex"), nb::arg("bits"))
       .def("candidates", &PyPart::candidates, nb::arg("mask"), nb::arg("first"), nb::arg("most"))
       .def("span", &PyPart::span, nb::arg("query_vertex"))
-      .def("begin_rows", &PyPart::begin_rows, nb::arg("keys"), nb::arg("spans"), nb::arg("memory"),
+      .def("begin_rows", &PyPart::begin_rows, nb::arg("keys"), nb::arg("spans"), nb::arg("nbytes"),
            nb::arg("most"))
       .def("size", &PyPart::size)
       .def("vertices", &PyPart::vertices)

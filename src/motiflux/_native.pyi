@@ -150,7 +150,7 @@ class Part:
         self,
         keys: Sequence[tuple[list[tuple[int, int, int]], list[int]]],
         spans: Sequence[tuple[int, int]],
-        memory: int,
+        nbytes: int,
         most: int,
     ) -> None: ...
     def size(self) -> int: ...

@@ -26,6 +26,8 @@ from motiflux.request.planning import logical_plan, plan_options, row_plan_optio
 from motiflux.request.request import Request
 from motiflux.types import Symmetry
 
+_FEW_VERTICES = 5
+"""Up to so many query vertices there is a plan for each set of them that may be divided."""
 _CAPABILITIES = replace(CAPABILITIES, candidate_spaces=False, tables=None, copy_walks=False)
 
 
@@ -179,9 +181,9 @@ def _ranged(
 
 def _divisible(order: Sequence[int]) -> list[frozenset[int]]:
     """Return sets of query vertices that parts may have blocks of, beside roots: some, and all."""
-    every = frozenset(order)
-    some = [frozenset(one) for n in range(1, len(order)) for one in combinations(order[1:], n)]
-    return [*some, every]
+    most = len(order) if len(order) <= _FEW_VERTICES else 2
+    some = [frozenset(one) for number in range(1, most) for one in combinations(order[1:], number)]
+    return [*some, frozenset(order)]
 
 
 def _divided_builder(
