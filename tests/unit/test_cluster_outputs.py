@@ -59,6 +59,8 @@ def test_each_pattern_has_a_data_set_of_its_own(ray: InlineRay, tmp_path: Path, 
         cluster.match(subject, PATTERNS[0], output=tmp_path / "one")
         with pytest.raises(mf.OutputError, match="expected a folder for data sets of several patterns"):
             cluster.match(subject, PATTERNS, output=tmp_path / "one")
+        with pytest.raises(mf.OutputError, match="expected a folder for one data set"):
+            cluster.match(subject, PATTERNS[0], output=output)
         with pytest.raises(mf.ArgumentError, match="batch_rows"):
             cluster.match(subject, PATTERNS, output=tmp_path / "other", batch_rows=7)
         options: Any = {"distinct": ["a"]}
@@ -66,6 +68,24 @@ def test_each_pattern_has_a_data_set_of_its_own(ray: InlineRay, tmp_path: Path, 
             cluster.match(subject, patterns, output=tmp_path / "other", **options)
         with pytest.raises(mf.OutputError, match="expected an empty folder"):
             cluster.match(subject, patterns, output=output, names=True)
+
+
+@pytest.mark.parametrize("shards", [False, True])
+def test_a_refused_folder_leaves_the_others_as_they_were(
+    ray: InlineRay, tmp_path: Path, shards: bool
+) -> None:
+    output = tmp_path / "rows"
+    (output / "pattern-001").mkdir(parents=True)
+    other = output / "pattern-001" / "notes.txt"
+    other.write_text("mine")
+    with mf.Cluster() as cluster:
+        subject, graph = subject_of(cluster, tmp_path, 1, shards=shards)
+        with pytest.raises(mf.OutputError, match="pattern-001: expected an empty folder"):
+            cluster.match(subject, PATTERNS[:2], output=output)
+        assert [one for one in output.rglob("*") if one.is_file()] == [other]
+        other.unlink()
+        written = cluster.match(subject, PATTERNS[:2], output=output)
+        assert [one.rows for one in written] == [rows_of(graph, one).total() for one in PATTERNS[:2]]
 
 
 @pytest.mark.turns(2)

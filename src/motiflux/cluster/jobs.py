@@ -209,7 +209,7 @@ class RowJob:
         """Rows and bytes of each file."""
         self._steps, self._seconds = 0.0, 0.0
         self.resumed = 0
-        self._begin(name, plan, units)
+        self._checked = self._check(name, plan, units)
 
     @property
     def over(self) -> bool:
@@ -267,9 +267,23 @@ class RowJob:
             self.resumed,
         )
 
-    def _begin(self, name: str | None, plan: Plan, units: int) -> None:
+    def begin(self) -> None:
         """Begin the job, or continue it."""
-        content = {
+        if self._checked is not None:
+            self.folder.write_json(f"{MANIFEST}/job.json", self._checked)
+        self.shares.own()
+        if self._checked is None:
+            self._continue(self.folder.files(MANIFEST))
+
+    def _check(self, name: str | None, plan: Plan, units: int) -> dict[str, object] | None:
+        """Return what describes a new job; None if the folder has the same one.
+
+        Raises
+        ------
+        OutputError
+            It has something else.
+        """
+        content: dict[str, object] = {
             "job": uuid.uuid4().hex if name is None else name,
             "version": motiflux.__version__,
             "graph": self._tasks.digest(),
@@ -286,9 +300,7 @@ class RowJob:
             if files:
                 expected = f"{self.folder.uri}: expected an empty folder, or one of the same job"
                 raise OutputError(f"{expected}, found {len(files)} files")
-            self.folder.write_json(f"{MANIFEST}/job.json", content)
-            self.shares.own()
-            return
+            return content
         before = self.folder.read_json(f"{MANIFEST}/job.json")
         if name is None or before != json.loads(json.dumps(content)):
             differing = sorted(key for key in content if before.get(key) != content[key])
@@ -296,8 +308,7 @@ class RowJob:
                 f"{self.folder.uri}: expected an empty folder, or the same job, graph, pattern and options"
             )
             raise OutputError(f"{expected}; found job {before.get('job')!r}, others: {', '.join(differing)}")
-        self.shares.own()
-        self._continue(self.folder.files(MANIFEST))
+        return None
 
     def _continue(self, known: dict[str, int]) -> None:
         """Take what the manifest says: tasks that are done count, others wait."""
@@ -389,6 +400,8 @@ def run_jobs(
         if request.progress is not None:
             request.progress(ProgressReport(done, units, sum(found), deadline.elapsed(), each))
 
+    for job in jobs:
+        job.begin()
     driver = workers.driver(max(job.slots for job in jobs))
     try:
         driver.run_all(jobs, deadline, None if request.progress is None else tell)
@@ -405,14 +418,21 @@ def folders_of(output: str, patterns: int | None) -> list[str]:
     Raises
     ------
     OutputError
-        There are several, and `output` is a data set itself.
+        There are several, and `output` is a data set itself; or one, and `output` has several.
     """
-    if patterns is None:
-        return [output]
     folder = Folder(output)
+    if patterns is None:
+        first = _name_of(0)
+        if folder.files(first) or folder.files(f"{first}/{MANIFEST}"):
+            raise OutputError(f"{output}: expected a folder for one data set, found those of a list")
+        return [output]
     if folder.files() or folder.files(MANIFEST):
         raise OutputError(f"{output}: expected a folder for data sets of several patterns, found files in it")
-    return [f"{output.rstrip('/')}/pattern-{number:03}" for number in range(patterns)]
+    return [f"{output.rstrip('/')}/{_name_of(number)}" for number in range(patterns)]
+
+
+def _name_of(number: int) -> str:
+    return f"pattern-{number:03}"
 
 
 def _file(number: int) -> str:
