@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.cluster import gpu_images, gpu_listing, gpu_tasks, jobs, rows, sampler
+from motiflux.cluster import gpu_images, gpu_listing, gpu_tasks, jobs, rows, sampler, tasks
 from motiflux.device import devices_like
 from tests.backend.test_cluster_gpus import CLIQUE, HOUSE, PATTERNS, TRIANGLE, graph_of
 from tests.inline_ray import InlineRay, replace_ray
@@ -301,6 +301,25 @@ def test_policies_of_users_are_drawn(cluster: mf.Cluster, device: str) -> None:
     options: dict[str, Any] = {"estimator": policy, "samples": 2000, "seed": 3}
     found = cluster.estimate(graph, HOUSE, device=device, **options)
     assert found.value == mf.estimate(graph, HOUSE, device=device, **options).value
+
+
+def test_policies_of_users_are_refused_where_the_cpu_draws(cluster: mf.Cluster, device: str) -> None:
+    policy = mf.SamplingPolicy("struct Custom : Alley {};", name="like Alley")
+    pattern = "(a)--(b)--(c), NOT (a)-[:1]-(c)"
+    graph = mf.Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)], edge_labels=[0, 1, 1, 0])
+    for call in (cluster.estimate, mf.estimate):
+        with pytest.raises(mf.ArgumentError, match=r"estimator: expected .* negated edges .* 'like Alley'"):
+            call(graph, pattern, device=device, estimator=policy, samples=2000)
+
+
+def test_workers_keep_the_trees_of_one_seed(cluster: mf.Cluster, device: str) -> None:
+    graph = graph_of(6, 40)
+    for seed in range(3):
+        cluster.sample(graph, HOUSE, 20, device=device, seed=seed).to_numpy()
+    *_, made = next(reversed(tasks._KEPT.values()))
+    kept = {name for name in made if name.startswith("trees")}
+    assert kept
+    assert kept <= {f"trees {name}" for name in devices_like(device)}
 
 
 def test_negated_edges_of_one_kind_are_sampled(cluster: mf.Cluster, device: str) -> None:

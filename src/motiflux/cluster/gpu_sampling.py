@@ -47,10 +47,11 @@ def draw_trees_on_gpu(
     candidates.grow_tree()
     graph, plan, request, made = content_of(job)
     with working_on(open_accelerator(name)):
-        kept = f"trees {name} {seed}"
-        trees = made.get(kept)
-        if trees is None:
+        kept = f"trees {name}"
+        known, trees = made.get(kept, (None, None))
+        if known != seed:  # those of the last seed are kept
             here = replace(request, device=name, threads=threads)
-            trees = made[kept] = Trees(graph, plan, here, candidates, seed)
+            trees = Trees(graph, plan, here, candidates, seed)
             trees.choose(count, left)
+            made[kept] = seed, trees
         return watch.done(trees.draw(first, count, count, left))

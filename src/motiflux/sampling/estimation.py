@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 
+from motiflux.cpu.sampling import kinds_apart
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.plan import Plan
@@ -38,7 +39,8 @@ def run_estimate(call: EstimateCall) -> Estimate:
     Raises
     ------
     ArgumentError
-        The estimator needs more memory than is allowed.
+        The estimator needs more memory than is allowed, or is for a GPU, which cannot look for negated edges
+        with labels or conditions.
     DeviceError
         The device is not available.
     CountOverflowError
@@ -49,6 +51,9 @@ def run_estimate(call: EstimateCall) -> Estimate:
         plan = plan_samples(call.graph, call.pattern, request, call.deadline)
         if plan.impossible is not None:
             return exact_estimate(0, call.seconds())
+        if isinstance(call.estimator, SamplingPolicy) and kinds_apart(plan):
+            expected = "'auto', 'alley' or 'wanderjoin' beside negated edges with labels or conditions"
+            raise ArgumentError("estimator", f"{expected}, which the CPU looks for", call.estimator.name)
         sampler = open_sampler(call.graph, plan, request, call.deadline)
     except TimeoutError:
         return unknown_estimate(
