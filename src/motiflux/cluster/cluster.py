@@ -239,7 +239,8 @@ class Cluster:
         Returns
         -------
         ShardedGraph
-            For `count`, `match`, `count_per_vertex`, `estimate` and `census`. Other calls refuse it.
+            For `count`, `explain`, `match`, `count_per_vertex`, `estimate`, `orbits` and `census`. Others refuse
+            it.
 
         Raises
         ------

@@ -1,10 +1,10 @@
 // Batches of few changes, each of a row of its own: most batches of a stream. Nothing is sorted, and the team
 // waits for all its threads twice: whether there is memory for all rows, and before the batch is published.
 //
-//   warp 0        rows 0, n, 2n, 3n         n warps write rows, each up to kRowsOfWarp of them at a time:
-//   lane warp 1        rows 1, n + 1, ...        i has the i-th, and all lanes look through the entries of
-//   each last but one  works of executors last          the next batch            it reads lines and lists
-//   changes while the others write
+//   warp 0          rows 0, n, 2n, ...     n warps write rows, each up to kRowsOfWarp at a time: lane i has
+//   warp 1          rows 1, n + 1, ...     the i-th of them, and all lanes look through the entries of each
+//   last but one    works of executors
+//   last            the next batch         reads lines and lists changes while the others write
 //
 // The lanes of a warp stay together: what the rows of a warp wait for is on its way at the same time. Groups
 // of fewer lanes would wait one after another.
