@@ -239,8 +239,8 @@ class Cluster:
         Returns
         -------
         ShardedGraph
-            For `count`, `explain`, `match`, `count_per_vertex`, `estimate`, `orbits` and `census`. Others refuse
-            it.
+            For `count`, `explain`, `match`, `count_per_vertex`, `estimate`, `orbits` and `census`. Others
+            refuse it.
 
         Raises
         ------
