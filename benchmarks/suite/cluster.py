@@ -14,8 +14,8 @@ sharded QUERY     a count in a sharded graph of four times a worker's memory, be
 kills             counts, data sets and estimates while workers are killed; figures: kills and calls
 
 ``MOTIFLUX_RMAT`` is the scale of the R-MAT graph, with 16 edges a vertex; else 18, and 14 in the quick run.
-Ray's object store has 256 MB, with ``MOTIFLUX_RMAT`` 1 GB. On a machine that does other work, only processor times say something. Workers
-of one machine share memory and caches, and have no network between them.
+Ray's object store has 256 MB, with ``MOTIFLUX_RMAT`` 1 GB. On a machine that does other work, only processor
+times say something. Workers of one machine share memory and caches, and have no network between them.
 """
 
 from __future__ import annotations

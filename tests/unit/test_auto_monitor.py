@@ -258,11 +258,13 @@ def test_the_first_large_call_is_on_the_cpu_unless_far_more_is_expected() -> Non
     assert all(choosing([(50_000, 9.0, 0.5)] * 5, typical=1e5))
 
 
-def test_a_gpu_that_takes_longer_than_expected_is_left_for_good() -> None:
-    assert choosing([(100_000, 0.037, 0.04)] * 20) == [False, True, True, True, *[False] * 16]
+def test_a_gpu_that_takes_longer_than_expected_is_left_and_seldom_tried_again() -> None:
+    used = choosing([(100_000, 0.037, 0.08)] * 100)
+    assert used[:4] == [False, True, True, False]
+    assert sum(used) <= 12
 
 
 def test_one_slow_call_on_the_gpu_says_nothing() -> None:
     calls = [(100_000, 0.2, 0.015)] * 9
-    calls[4] = (100_000, 0.2, 0.19)
+    calls[4] = (100_000, 0.2, 0.9)
     assert choosing(calls) == [False, *[True] * 8]

@@ -17,13 +17,16 @@ from motiflux.stream.matching.break_even import (
     Facts,
     decide,
     expected,
+    price,
     work_of,
 )
 from motiflux.stream.matching.engine import HOST, UpdateEngine, open_engine
 
 _ALWAYS = "expected"
 _AS_EXPECTED = (1.0, 1.0)
-"""Times of the last two calls on the GPU over what was expected; one may be long for other reasons."""
+"""Times of the last two calls on the GPU over what the model says; one may be long for other reasons."""
+_FORGETTING = 0.97
+"""Each large call on the CPU takes them so much nearer to 1."""
 _STRIKES = 2
 """So many calls of few updates in a row that take longer on the GPU end its use for such calls."""
 
@@ -175,12 +178,21 @@ class AutoMatching:
             facts = replace(facts, work=self._work or 0.0)
         if self._on_gpu and self._came_with_few:
             self._compare(facts, seconds)
-        if self._on_gpu and facts.current and self._least is None:
-            ratio = seconds / expected(replace(facts, gpu_scale=1.0), H200)[1]
-            self._gpu_ratios = (self._gpu_ratios[-1], ratio)
+        self._compare_with_model(replace(facts, gpu_scale=1.0), seconds)
         if self._on_gpu or updates >= self.least or is_long:
             other = expected(facts, H200)[0 if self._on_gpu else 1]
             self._lost = max(0.0, self._lost + seconds - other)
+
+    def _compare_with_model(self, facts: Facts, seconds: float) -> None:
+        """Take note of how long calls take on the GPU, beside what the model says."""
+        if self._least is not None:
+            return
+        if self._on_gpu:
+            ratio = seconds / (expected(facts, H200)[1] + price(facts, H200))
+            self._gpu_ratios = (self._gpu_ratios[1], ratio)
+        elif facts.updates >= LEAST_UPDATES:
+            before, last = (max(min(one, 1.0), _FORGETTING * one) for one in self._gpu_ratios)
+            self._gpu_ratios = (before, last)
 
     def _learn(self, work: float, *, few: bool) -> None:
         """Take the work of an update as a call tells it; the first of few may be long for other reasons."""

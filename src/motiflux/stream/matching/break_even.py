@@ -89,7 +89,7 @@ class Facts:
     measured
         Whether a call told how long searches take; else `work` is what plans expect.
     gpu_scale
-        Time of the last calls on the GPU over what they were expected to take.
+        Time of calls on the GPU over what the model expects.
     """
 
     updates: int
@@ -142,21 +142,26 @@ def decide(facts: Facts, costs: Costs = H200) -> Choice:
     if not facts.measured and gpu < host < gpu + _UNKNOWN_SECONDS:
         return Choice(False, host, gpu, "how long searches take is not known yet")
     here, there = (f"about {seconds_text(seconds)}" for seconds in (host, gpu))
-    load = costs.entry * facts.entries
     if facts.current:
-        leaves = host < gpu and facts.lost + gpu - host >= load
+        leaves = host < gpu and facts.lost + gpu - host >= costs.entry * facts.entries
         if host < gpu and not leaves:
             return Choice(True, host, gpu, "the GPU has the rows, which would have to be loaded again")
         on_gpu = not leaves
     else:
-        price = load + (0.0 if facts.opened else costs.open)
-        on_gpu = gpu < host and facts.lost + host - gpu >= price
+        on_gpu = gpu < host and facts.lost + host - gpu >= price(facts, costs)
         if gpu < host and not on_gpu:
             why = f"{here} expected, {there} on the GPU once it has the rows"
             return Choice(False, host, gpu, why)
     if on_gpu:
         return Choice(True, host, gpu, f"{there} expected, {here} on the CPU")
     return Choice(False, host, gpu, f"{here} expected, {there} on the GPU")
+
+
+def price(facts: Facts, costs: Costs) -> float:
+    """Return the seconds that it takes to load the rows, and to open the GPU, if that has to be done."""
+    if facts.current:
+        return 0.0
+    return costs.entry * facts.entries + (0.0 if facts.opened else costs.open)
 
 
 def expected(facts: Facts, costs: Costs) -> tuple[float, float]:
