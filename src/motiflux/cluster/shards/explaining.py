@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
     from motiflux.cluster.workers import Workers
 
-_SECONDS_OF_ENTRY, _SECONDS_OF_PART = 14e-9, 5e-3
+_SECONDS_OF_ENTRY, _SECONDS_OF_PART = 14e-9, 3e-3
 """Time of a worker for an entry that it reads, and for a part, in seconds (``benchmarks/NOTES.md``)."""
 _PARTS = 5.0
 """Parts of a search whose rows take as much as the memory."""
-_PASSES = 3.0
-"""How often a part reads its rows at most; a part of blocks reads fewer rows, of twice the memory's size."""
+_PASSES = 1.5
+"""How often a search in one part reads all rows; a part of blocks reads about as much as it has room for."""
 _MOST = 10**18
 """Numbers above are not told: they are no more than a guess."""
 
@@ -142,7 +142,7 @@ def _prediction(
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The reading of rows, by a model that fits a few searches within a factor of about three.
+    """The reading of rows, by a model that fits a few searches within a factor of about eight, mostly.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class _Reading:
         kept = min(1.0, _kept(graph.sketch, plan, reach) / max(1, 2 * graph.sketch.num_edges))
         room = part_memory(graph.layout, reach, graph.memory, beside) / nbytes
         parts = 1.0 if kept <= room else min(_MOST, _PARTS * (kept / room) ** len(reach.cover))
-        return cls(parts, entries * min(_PASSES, 2 * graph.memory / nbytes / max(kept, 1e-9)))
+        return cls(parts, entries * (_PASSES if kept <= room else min(_PASSES, room)))
 
     @property
     def entries(self) -> float:
