@@ -272,3 +272,5 @@ def test_the_command_line_shards_and_counts(ray: InlineRay, tmp_path: Path) -> N
         assert (said.exit_code, "expected --cluster beside it" in said.stderr) == (2, True)
         said = motiflux(command, tmp_path / "g", patterns[0], "--cluster", "local", "--directed")
         assert (said.exit_code, "--directed: expected none" in said.stderr) == (2, True)
+        said = motiflux(command, paths[0], patterns[0], "--memory", "1GiB")
+        assert (said.exit_code, "--memory 1GiB: expected a sharded graph" in said.stderr) == (2, True)

@@ -38,11 +38,12 @@ TaskLogOption = Annotated[
 
 DEFAULT_MEMORY = "1GiB"
 MemoryOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--memory",
         metavar="BYTES",
-        help="For a sharded graph: memory of each worker, such as 4GiB.",
+        help=f"For a sharded graph: memory of each worker, such as 4GiB. Default: {DEFAULT_MEMORY}.",
+        show_default=False,
         rich_help_panel=opt.MORE,
     ),
 ]
@@ -66,6 +67,12 @@ def checked_address(graph: Path, cluster: str | None, directed: bool | None) -> 
         option = "--directed" if directed else "--undirected"
         raise UsageError(f"{option}: expected none for a sharded graph, whose direction is known")
     return cluster
+
+
+def refuse_memory(graph: Path, memory: str | None) -> None:
+    """Refuse the memory of workers for a graph that is not sharded."""
+    if memory is not None and not is_sharded(graph):
+        raise UsageError(f"--memory {memory}: expected a sharded graph, found {graph}")
 
 
 @contextmanager

@@ -32,13 +32,14 @@ def run(
     copies: opt.CopiesOption = False,
     cluster: clusters.ClusterOption = None,
     task_log: clusters.TaskLogOption = None,
-    memory: clusters.MemoryOption = clusters.DEFAULT_MEMORY,
+    memory: clusters.MemoryOption = None,
     as_json: opt.JsonOption = False,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
     """Count and print; return whether all counts are complete."""
     wanted = images.Wanted(per_vertex, per_edge, top, output)
     if wanted.given:
+        clusters.refuse_memory(graph, memory)
         if copies:
             raise UsageError("--copies: expected no --per-vertex or --per-edge beside it")
         if cluster is not None:
@@ -51,6 +52,7 @@ def run(
         return _count_sharded(
             graph, patterns, keywords, search, address, task_log, memory, progress, as_json=as_json
         )
+    clusters.refuse_memory(graph, memory)
     inputs = opt.read_inputs(
         graph,
         patterns,
@@ -102,7 +104,7 @@ def _count_sharded(
     search: Search,
     cluster: str,
     task_log: Path | None,
-    memory: str,
+    memory: str | None,
     progress: bool | None,
     *,
     as_json: bool,
@@ -113,7 +115,7 @@ def _count_sharded(
     queries = opt.read_patterns(patterns)
     began = time.perf_counter()
     with mf.Cluster(clusters.address_of(cluster), task_log=task_log) as where:
-        data = where.open_sharded(graph, memory=memory)
+        data = where.open_sharded(graph, memory=memory or clusters.DEFAULT_MEMORY)
         started = time.perf_counter()
         with opt.search_progress(progress, "counting") as shown:
             results = where.count(data, queries, **keywords, progress=shown, **search.rows)

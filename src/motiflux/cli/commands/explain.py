@@ -46,7 +46,7 @@ def run(
         ),
     ] = None,
     cluster: clusters.ClusterOption = None,
-    memory: clusters.MemoryOption = clusters.DEFAULT_MEMORY,
+    memory: clusters.MemoryOption = None,
     progress: opt.ProgressOption = None,
 ) -> ExitCode:
     """Plan, count on request, and print the plan."""
@@ -62,12 +62,13 @@ def run(
         began = time.perf_counter()
         (query,) = opt.read_patterns([pattern])
         with mf.Cluster(clusters.address_of(address)) as opened:
-            data = opened.open_sharded(graph, memory=memory)
+            data = opened.open_sharded(graph, memory=memory or clusters.DEFAULT_MEMORY)
             load_seconds = time.perf_counter() - began
             with opt.search_progress(progress, "counting") as shown:
                 keywords = {**search.keywords(), "copies": copies, **search.rows}
                 explanation = opened.explain(data, query, analyze=analyze, progress=shown, **keywords)
     else:
+        clusters.refuse_memory(graph, memory)
         explanation, load_seconds = _of_whole(
             graph, pattern, search, cluster, progress, analyze=analyze, copies=copies
         )

@@ -35,7 +35,7 @@ def run(
         ),
     ],
     cluster: clusters.ClusterOption = None,
-    memory: clusters.MemoryOption = clusters.DEFAULT_MEMORY,
+    memory: clusters.MemoryOption = None,
     shards: Annotated[
         int | None,
         typer.Option(
@@ -73,7 +73,7 @@ def run(
             vertices=vertices or (),
             vertex_id=vertex_id,
             vertex_label=vertex_label,
-            memory=memory,
+            memory=memory or clusters.DEFAULT_MEMORY,
             shards=shards,
         )
         seconds = time.perf_counter() - started
