@@ -598,10 +598,9 @@ class Cluster:
         ----------
         size
             3, 4 or 5.
-        timeout
-            Seconds of the whole call; afterwards all counts are 0, and ``.complete`` is False.
-        threads, tuning
-            As for `count`.
+        options
+            `timeout`: seconds of the whole call, after which all counts are 0 and ``.complete`` is False;
+            `threads` and `tuning` as for `count`.
 
         Raises
         ------

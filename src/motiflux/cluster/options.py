@@ -98,4 +98,5 @@ def check_known(
     """Refuse options that a call has not; None is what any option may be."""
     for name, value in options.items():
         if name not in known and value is not None:
-            raise ArgumentError(name, f"one of {', '.join(sorted(known))} {where}", value)
+            there = ", ".join(sorted(known))
+            raise ArgumentError(name, f"no such option {where}, which has {there}", value)
