@@ -170,6 +170,16 @@ def test_an_interrupt_cancels_tasks(ray: InlineRay) -> None:
     assert mf.count(graph, PATTERNS[2]).engine == "cpu"
 
 
+def test_a_call_that_is_one_task_is_its_unit_of_progress(ray: InlineRay) -> None:
+    reports: list[mf.ProgressReport] = []
+    with mf.Cluster() as cluster:
+        found = cluster.count(graph_of(3), PATTERNS[0], distinct=[0], progress=reports.append)
+        assert [(one.done, one.total, one.found) for one in reports] == [(0, 1, 0), (1, 1, int(found))]
+        reports.clear()
+        cluster.census(graph_of(3), progress=reports.append)
+        assert [(one.done, one.total) for one in reports] == [(0, 1), (1, 1)]
+
+
 def test_progress_ends_with_all_work_done(ray: InlineRay) -> None:
     graph = graph_of(3)
     reports: list[mf.ProgressReport] = []

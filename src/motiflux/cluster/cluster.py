@@ -47,6 +47,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.elsewhere import doing_elsewhere
 from motiflux.request.images import ImageCounter
 from motiflux.request.progress import progress_callback
+from motiflux.request.reports import ProgressReport
 from motiflux.request.request import make_request
 from motiflux.result.census import Census
 from motiflux.result.count import Count
@@ -491,7 +492,7 @@ class Cluster(Connected):
         return found
 
     def _whole(self, name: str, graph: Graph, argument: Any, options: Mapping[str, Any]) -> Any:
-        """Return the result of a call that is one task on the largest node."""
+        """Return the result of a call that is one task on the largest node, which is its unit of progress."""
         workers = self._workers
         timeout = options.get("timeout")
         seconds = None if timeout is None else check_seconds("timeout", timeout)
@@ -499,14 +500,21 @@ class Cluster(Connected):
         given = {name: value for name, value in options.items() if name != "progress"}
         if given.get("threads") is None:
             given["threads"] = workers.node_cpus
-        found = workers.whole(
-            name,
-            call_whole,
-            workers.share(graph),
-            deadline,
-            graph=graph,
-            arguments=(name, (argument,), given),
-        )
+        with progress_callback(options.get("progress", False), name) as report:
+            began = time.perf_counter()
+            if report is not None:
+                report(ProgressReport(0, 1, 0, 0.0))
+            found = workers.whole(
+                name,
+                call_whole,
+                workers.share(graph),
+                deadline,
+                graph=graph,
+                arguments=(name, (argument,), given),
+            )
+            if report is not None and found is not None:
+                number = found if isinstance(found, int) else 0
+                report(ProgressReport(1, 1, int(number), time.perf_counter() - began))
         if found is None:
             raise ClusterError(f"{name}: the cluster has had no free node for {_BEGIN_SECONDS:g} s")
         return found
