@@ -87,8 +87,20 @@ def pictures() -> dict[str, Picture]:
     }
 
 
+def waits(file: Path) -> None:
+    """Draw the waits of updates that ``motiflux bench streaming`` measured."""
+    benchmarks = HERE.parents[1] / "benchmarks"
+    sys.path.insert(0, str(benchmarks / "suite" / "streaming_parts"))
+    import chart
+
+    measured = benchmarks / "results" / "streaming-flows-triangle-nvidia-h200-2026-11-30.json"
+    ways = ("ring", "feed", "cpu, 16 threads", "changing", "batch of 128", "batch of 4096")
+    chart.main([str(measured), "-o", str(file), *(word for way in ways for word in ("--way", way))])
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
     for name, picture in pictures().items():
         picture.save(folder / name)
         print(folder / name)
+    waits(folder / "streaming-waits.svg")

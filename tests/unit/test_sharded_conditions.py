@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.cluster import jobs
-from motiflux.cluster.shards import conditions, rows, search, sharded
+from motiflux.cluster.shards import allowance, rows, search, sharded
 from motiflux.cluster.shards import values as values_module
+from motiflux.cluster.shards.allowance import bits_of_shard
 from motiflux.cluster.shards.attributes import types_of
-from motiflux.cluster.shards.conditions import bits_of_shard, narrowed
+from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.rows import Rows
 from motiflux.cluster.shards.search import RangeSearch
@@ -182,7 +183,7 @@ def test_counts_are_those_of_the_whole_graph(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "_LEAST_PIECE", 8)
         patch.setattr(search, "_LEAST", 0)
-        patch.setattr(conditions, "_AT_ONCE", 8)
+        patch.setattr(allowance, "_AT_ONCE", 8)
         patch.setattr(values_module, "_AT_ONCE", 5)
         subject = narrowed(made, mf.Pattern.parse(pattern))
         request = make_request(threads=1, semantics=semantics, symmetry=symmetry)

@@ -57,7 +57,8 @@ def drawn(curves: Mapping[str, Mapping[str, Points]], figure: str) -> str:
     ways = list(dict.fromkeys(way for lines in curves.values() for way in lines))
     colour_of = {way: COLOURS[number % len(COLOURS)] for number, way in enumerate(ways)}
     height = len(curves) * (HEIGHT + 20)
-    size = f'width="{WIDTH + LEGEND}" height="{height}"'
+    named = f'role="img" aria-label="{figure} by the rate of updates: {", ".join(curves)}"'
+    size = f'width="{WIDTH + LEGEND}" height="{height}" {named}'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
         '<rect width="100%" height="100%" fill="white"/>',

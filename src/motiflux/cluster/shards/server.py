@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from motiflux.cluster.shards.conditions import Allowance, Bits, bits_of_shard
+from motiflux.cluster.shards.allowance import Allowance, Bits, bits_of_shard
 from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.rows import Piece, RowArrays, Rows, Shard, Wanted
