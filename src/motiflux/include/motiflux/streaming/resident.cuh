@@ -351,6 +351,9 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     end_step(team, batch, Step::kInstall);
     // Executors have the updates already, and wait until they are published.
     const std::uint64_t published = stamp_now();
+#if defined(MOTIFLUX_STAGE_TIMES)
+    lanes.sync();  // no lane looks at the clock after its batch is published
+#endif
     if (roles.issues && lanes.leads()) publish(stream.graph.stages, last);
     lanes.sync();
     if (has_update) {
