@@ -360,6 +360,30 @@ class PartOf final : public Part {
     }
   }
 
+  // Calls take(neighbor) for those neighbours of a row, each once, that are allowed and candidates of `above`
+  // or, if less than the row's vertex, of `below`. `before`: the last one that was taken of this row.
+  template <class Allows, class Take>
+  void take_wanted(const RowPiece& piece, std::size_t row, Mask above, Mask below, IdSpan within,
+                   std::int64_t before, Allows&& allows, Take&& take) const {
+    const std::int64_t id = piece.ids[row];
+    const std::uint32_t* const all = piece.neighbors.data();
+    const std::uint32_t *first = all + piece.begins[row], *last = all + piece.ends[row];
+    if (below == 0) first = std::lower_bound(first, last, id);
+    if (above == 0) last = std::lower_bound(first, last, id);
+    if (within.first > 0) first = std::lower_bound(first, last, within.first);
+    for (const std::uint32_t* at = first; at < last; ++at) {
+      const std::int64_t neighbor = *at;
+      if (neighbor >= number_of_vertices()) throw std::invalid_argument("no such vertex");
+      if (neighbor >= within.last) return;
+      const Mask targets = neighbor > id ? above : below;
+      if ((within_[static_cast<std::size_t>(neighbor)] & targets) == 0 || neighbor == before ||
+          !allows(static_cast<std::size_t>(at - all)))
+        continue;
+      before = neighbor;
+      take(*at);
+    }
+  }
+
   template <class Allows>
   void append_to(std::size_t key, const RowPiece& piece, Allows&& allows) {
     Listed& rows = rows_[key];
@@ -372,21 +396,9 @@ class PartOf final : public Part {
       rows.last = id;
       std::int64_t before =
           goes_on && !rows.rows.empty() && rows.rows.back().id == id ? rows.neighbors.back() : kNone;
-      const std::uint32_t* const all = piece.neighbors.data();
-      const std::uint32_t *first = all + piece.begins[row], *last = all + piece.ends[row];
-      if (below == 0) first = std::lower_bound(first, last, id);
-      if (above == 0) last = std::lower_bound(first, last, id);
       const std::size_t size = rows.neighbors.size();
-      for (const std::uint32_t* at = first; at < last; ++at) {
-        const std::int64_t neighbor = *at;
-        if (neighbor >= number_of_vertices()) throw std::invalid_argument("no such vertex");
-        const Mask targets = neighbor > id ? above : below;
-        if ((within_[static_cast<std::size_t>(neighbor)] & targets) == 0 || neighbor == before ||
-            !allows(static_cast<std::size_t>(at - all)))
-          continue;
-        before = neighbor;
-        rows.neighbors.push_back(*at);
-      }
+      take_wanted(piece, row, above, below, {0, number_of_vertices()}, before, allows,
+                  [&](std::uint32_t neighbor) { rows.neighbors.push_back(neighbor); });
       const auto entries = static_cast<std::uint32_t>(rows.neighbors.size() - size);
       if (entries == 0) continue;
       if (!rows.rows.empty() && rows.rows.back().id == id)
@@ -413,24 +425,12 @@ class PartOf final : public Part {
         continue;
       const auto bucket = std::upper_bound(rows.begin(), rows.end(), id) - rows.begin() - 1;
       std::uint32_t* const cells = weighed.cells.data() + static_cast<std::size_t>(bucket) * width;
-      const std::uint32_t* const all = piece.neighbors.data();
-      const std::uint32_t *first = all + piece.begins[row], *last = all + piece.ends[row];
-      if (below == 0) first = std::lower_bound(first, last, id);
-      if (above == 0) last = std::lower_bound(first, last, id);
       std::size_t column = 0;
-      std::int64_t before = kNone;
-      for (const std::uint32_t* at = std::lower_bound(first, last, columns.front());
-           at != last && *at < columns.back(); ++at) {
-        const std::int64_t neighbor = *at;
-        if (neighbor >= number_of_vertices()) throw std::invalid_argument("no such vertex");
-        const Mask targets = neighbor > id ? above : below;
-        if ((within_[static_cast<std::size_t>(neighbor)] & targets) == 0 || neighbor == before ||
-            !allows(static_cast<std::size_t>(at - all)))
-          continue;
-        before = neighbor;
-        while (neighbor >= columns[column + 1]) ++column;
-        if (cells[column] != UINT32_MAX) ++cells[column];
-      }
+      take_wanted(piece, row, above, below, {columns.front(), columns.back()}, kNone, allows,
+                  [&](std::int64_t neighbor) {
+                    while (neighbor >= columns[column + 1]) ++column;
+                    if (cells[column] != UINT32_MAX) ++cells[column];
+                  });
     }
   }
 
