@@ -38,6 +38,9 @@ from tests.device.streaming import StreamedRuns
 VERTICES, EDGES, INSERTED, LONGEST, LAG = 200_000, 1_000_000, 1_300_000, 1_000, 10_000
 RATES = 1_000, 10_000, 100_000, 300_000, 1_000_000
 PATTERNS = {"triangle": ["(a)--(b)--(c)--(a)"], "triangle, edge": ["(a)--(b)--(c)--(a)", "(a)--(b)"]}
+WRITTEN = "seen", "begun", "published"
+SEARCHED = "seen", "issued", "taken", "ready", "searched", "answered", "told"
+"""Stages of an update: the first one of a batch is searched before it is published."""
 CHECKED = 1000
 NEIGHBOURS = 100
 """Updates after each other that share what is known of the difference between the two clocks."""
@@ -113,7 +116,7 @@ def stages(stamps: Any, times: Any, due: Any) -> dict[str, dict[str, float]]:
     for first in range(0, len(ahead), NEIGHBOURS):
         ahead[first : first + NEIGHBOURS] -= ahead[first : first + NEIGHBOURS].min()
     found = {"seen": ahead}
-    for before, name in pairwise(STAMPS):
+    for before, name in (*pairwise(WRITTEN), *pairwise(SEARCHED)):
         found[name] = at[name] - at[before]
     found["device"] = at["answered"] - at["seen"]
     found["outside"] = answered - written - found["device"]

@@ -218,20 +218,25 @@ def test_updates_are_answered_under_many_schedules(gpu: Device, part: int) -> No
 @pytest.mark.turns(8, "emulated")
 def test_answers_are_the_same_without_shortcuts(gpu: Device) -> None:
     for seed in range(6):
-        without = frozenset({"few", "lines"} if seed % 2 else {"few"})
+        without = frozenset([{"few"}, {"few", "lines"}, {"early"}][seed % 3])
         check(gpu, seed, patterns=["triangle", "edge"], count=60, settings={"without": without})
 
 
 @pytest.mark.turns(4, "emulated")
-@pytest.mark.parametrize("warps", [1, 2, 4, 8, 16])
-def test_times_of_updates_go_on_from_stage_to_stage(gpu: Device, warps: int) -> None:
-    runs = check(gpu, 1, parts=1, count=40, settings={"measures": True, "updater_warps": warps})
+@pytest.mark.parametrize(("warps", "without"), [(1, []), (2, []), (4, ["early"]), (8, []), (16, [])])
+def test_times_of_updates_go_on_from_stage_to_stage(gpu: Device, warps: int, without: list[str]) -> None:
+    settings = {"measures": True, "updater_warps": warps, "without": frozenset(without)}
+    runs = check(gpu, 1, parts=1, count=40, settings=settings)
     assert runs.answered > 10
     stamps = runs.stamps[runs.stamps[:, STAMPS.index("searched")] > 0]  # of updates that were searched
     assert len(stamps) == runs.answered
-    in_order = stamps[:, [STAMPS.index(name) for name in ("seen", "begun", "published", "taken", "searched")]]
-    assert (np.diff(in_order.astype(np.int64), axis=1) >= 0).all()
+    # Its search begins before it is published, if it is the first one of its batch.
+    for order in (("seen", "begun", "published", "answered"), ("seen", "taken", "searched", "answered")):
+        in_order = stamps[:, [STAMPS.index(name) for name in order]]
+        assert (np.diff(in_order.astype(np.int64), axis=1) >= 0).all()
     assert (stamps > 0).all()
+    taken, published = stamps[:, STAMPS.index("taken")], stamps[:, STAMPS.index("published")]
+    assert (taken < published).any() == ("early" not in without)
 
 
 @pytest.mark.turns(2, "emulated")

@@ -88,7 +88,7 @@ STAMPS = "seen", "begun", "published", "issued", "taken", "ready", "searched", "
 """``streaming::Stamp``."""
 LINE_WORDS, UPDATE_LINE_WORDS = 8, 4
 """64-bit words of ``streaming::AnswerLine`` and ``streaming::UpdateLine``."""
-SHORTCUTS = ("few",)
+SHORTCUTS = ("few", "early")
 """Shorter ways to an answer that units can leave out (``streaming/shortcuts.hpp``)."""
 STEP_TIMES = np.dtype([("last", "<u8"), ("batches", "<u8"), ("cycles", "<u8", len(STEPS))])
 """``streaming::StepTimes``."""
@@ -121,6 +121,8 @@ class Progress(ctypes.Structure):
         ("freed_versions", _u64),
         ("freed_slabs", _u64),
         ("begun", _u64),
+        ("early", _u64),
+        ("read_early", _u64),
         ("turns", _u64),
         ("unlinked_top", _u32),
         ("first_waiting", _u32),
@@ -263,7 +265,7 @@ class Work(ctypes.Structure):
         ("first", _u32),
         ("end", _u32),
         ("level", _u32),
-        ("unused", _u32),
+        ("early", _u32),
         ("cursor", Cursor),
         ("root", UpdateRoot),
         ("vertices", _u32 * MAX_PATTERN_VERTICES),
@@ -334,7 +336,7 @@ class Stream(ctypes.Structure):
         ("updates", _u64),
         ("output", Ring),
         *((name, _u64) for name in ("control", "status", "pending", "batch", "parts")),
-        *((name, _u64) for name in ("plan_ends", "plans", "listed", "stamps", "lines")),
+        *((name, _u64) for name in ("plan_ends", "plans", "listed", "early", "stamps", "lines")),
         *((name, _u32) for name in ("roots_of_group", "most_roots", "record_words", "updater_warps")),
         ("batch_updates", _u32),
         ("batch_nanoseconds", _u32),

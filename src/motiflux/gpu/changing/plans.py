@@ -87,6 +87,18 @@ class PlanTable:
         return np.where(self.levels > _PAIR, searched, IS_MATCH).astype(np.uint8)
 
     @cached_property
+    def reads_before(self) -> NDArray[np.bool_]:
+        """Whether each plan finds the same matches in the graph as it was before its update.
+
+        The update changes entries of either end of the root in the row of the other one. They make no
+        difference if candidates of later levels are neither end. Plans that list are left out.
+        """
+        found = [not listed for listed in self.listed]
+        for number, steps in enumerate(self.steps):
+            found[number] &= all(_PAIR_BITS & ~bits == 0 for bits in _differing(steps)[_PAIR:])
+        return np.array(found, bool)
+
+    @cached_property
     def lists_any(self) -> bool:
         """Whether matches of a plan are listed."""
         return bool(self.listed.any())
@@ -144,6 +156,26 @@ class PlanTable:
             plans[before[of]].continuation = number
             before[of] = number
         return np.frombuffer(bytes(plans), np.uint8).copy()
+
+
+_PAIR_BITS = 0b11
+"""The levels of the root."""
+
+
+def _differing(steps: Sequence[Any]) -> list[int]:
+    """Return the earlier levels whose vertices no candidate of a level is, as bits, for each level.
+
+    No vertex is its own neighbour in these rows.
+    """
+    joined: list[int] = []
+    found: list[int] = []
+    for sources, reuse, _, after, before, distinct, _ in steps:
+        bits = 0 if reuse == _NONE else joined[reuse]
+        for level, *_ in sources:
+            bits |= 1 << level
+        joined.append(bits)
+        found.append(bits | after | before | distinct)
+    return found
 
 
 def table_of(native: _native.Monitor, *, coalesces: bool = False, pools: bool = False) -> PlanTable:

@@ -286,6 +286,9 @@ class StreamMemory:
         listed = np.zeros(self._plans, np.uint32)
         listed[: len(table.listed)] = table.listed
         self._put("listed", listed, "plans of a monitor")
+        early = np.zeros(self._plans, np.uint32)
+        early[: len(table.listed)] = table.reads_before
+        self._put("early", early, "plans of a monitor")
         self._names = len(table.names)
         self._sources = max((sum(len(step[0]) for step in steps) for steps in table.steps), default=0)
 
@@ -361,7 +364,7 @@ class StreamMemory:
         given.updates, given.update_count = self._updates.address, self._update_count
         given.output = self._output.view(self.address("tickets"))
         given.control, given.status = self._host.address, self._host.address + 256
-        for name in ("pending", "parts", "listed", "stamps"):
+        for name in ("pending", "parts", "listed", "early", "stamps"):
             setattr(given, name, self.address(name))
         given.batch = self.graph.address("batch")
         given.plan_ends, given.plans = self.kinds.address("plans_at"), self.kinds.address("plans")

@@ -72,9 +72,14 @@ struct UpdateRoot {
   SearchMoment moment;
   std::uint32_t slot;  // of the total that its matches are added to; if it shares levels, its own plan
 #if defined(MOTIFLUX_VERSIONS)
-  std::uint32_t listed;  // whether its matches are listed, of a resident kernel; and their sign, a bit higher
+  std::uint32_t listed;  // of a resident kernel: whether its matches are listed, their sign, kReadsBefore
 #endif
 };
+#if defined(MOTIFLUX_VERSIONS)
+// Of UpdateRoot::listed: rows are opened as they were before the update changed them. Entries live as at its
+// moment, when those that it deletes still do.
+inline constexpr std::uint32_t kReadsBefore = 4;
+#endif
 
 // The roots that share levels with a root, itself included: numbers[first .. first + count).
 struct SharingRoots {

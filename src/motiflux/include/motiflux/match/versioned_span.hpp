@@ -72,7 +72,8 @@ template <bool in_bits, class VertexOf>
 MOTIFLUX_DEVICE TimedSpan row_of(const ChangingSourceRows& source, const VertexOf& vertex) {
   static_assert(!in_bits, "rows of several versions have no bitmaps");
   const std::uint32_t own = vertex(source.level);
-  const view::VersionedRow row = source.rows.open(own, source.moment);
+  const view::VersionedRow row =
+      source.rows.open(own, source.moment, (source.root->listed & kReadsBefore) != 0);
   std::uint32_t hidden = TimedSpan::kNoVertex;
   if (source.hidden && own == source.root->vertices[0]) hidden = source.root->vertices[1];
   if (source.hidden && own == source.root->vertices[1]) hidden = source.root->vertices[0];

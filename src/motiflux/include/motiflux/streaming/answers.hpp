@@ -42,6 +42,13 @@ MOTIFLUX_DEVICE void write_header(std::uint32_t* record, std::uint64_t moment, s
   record[3] = sign;
 }
 
+// Forgets what was found from a root of an update.
+MOTIFLUX_DEVICE void clear_total(const Stream& stream, std::uint64_t moment, std::uint32_t root) {
+  std::uint64_t* total = stream.plan.totals + std::uint64_t{2} * stream.total_of(moment, root);
+  device::device_wide(total[0]).store(std::uint64_t{0}, device::Order::kRelaxed);
+  device::device_wide(total[1]).store(std::uint64_t{0}, device::Order::kRelaxed);
+}
+
 // Writes the totals of an update whose parts are all done, and clears them; false if the kernel ends, which
 // it does after an overflow. Its roots have `count` plans, the first one of which is plans[begin].
 template <class Lanes>

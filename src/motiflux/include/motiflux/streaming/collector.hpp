@@ -2,9 +2,10 @@
 //
 //   moments      1    2    3    4    5    6    7      done: 1 2 3 5
 //                          |finished 3                all up to here are done
-//   cut by            v    v    w                     versions that end before 2, 3, 4: freed
+//   cut by       v    v    w                          versions that end before 1, 2, 3: freed
 //
-// A version that update t cut ends at t - 1, and is freed when all updates up to t - 1 are done. Those that
+// A version that update t cut ends at t - 1, and is freed when all updates up to t are done: the search of
+// update t may begin before t is published, and reads the graph as it was before (executor.hpp). Those that
 // update 1 cut belong to the first graph.
 #pragma once
 
@@ -141,13 +142,10 @@ MOTIFLUX_DEVICE bool free_collected(const Lanes& lanes, const StreamGraph& graph
       lanes.broadcast(device::device_wide(progress.finished).load(device::Order::kAcquire));
   const std::uint64_t collected = progress.collected;
   std::uint64_t cleared = progress.cleared;
-  const std::uint64_t last = lanes.broadcast(published(graph.stages));
   lanes.sync();
-  // A version that update t cut ends at t - 1.
-  const std::uint64_t end = finished + 1 < last ? finished + 1 : last;
   std::uint64_t freed = 0;
-  while (most > 0 && cleared < end) {
-    std::uint64_t some = end - cleared < most ? end - cleared : most;
+  while (most > 0 && cleared < finished) {
+    std::uint64_t some = finished - cleared < most ? finished - cleared : most;
     if (some > Lanes::kLanes) some = Lanes::kLanes;
     freed += detail::free_cut(lanes, graph, lanes.lane() < some ? cleared + 1 + lanes.lane() : 0);
     lanes.sync();
@@ -155,16 +153,15 @@ MOTIFLUX_DEVICE bool free_collected(const Lanes& lanes, const StreamGraph& graph
     most -= some;
   }
   freed = lanes.sum(freed);
-  const std::uint64_t reusable = cleared < finished ? cleared : finished;
   if (lanes.leads()) {
     progress.freed_versions += freed;
     detail::take_over_slabs(graph);
     detail::free_slabs(graph, finished);
     progress.cleared = cleared;
-    device::device_wide(progress.collected).store(reusable, device::Order::kRelease);
+    device::device_wide(progress.collected).store(cleared, device::Order::kRelease);
   }
   lanes.sync();
-  return reusable != collected;
+  return cleared != collected;
 }
 
 // Both.

@@ -1,6 +1,10 @@
 // Executors: groups of a resident kernel that search from updates and from parts of them (DCSM 1.5).
 //
-// Updates are handed over while they are written, so their groups are ready when they are published.
+// Updates are handed over while they are written, so their groups are ready when they are published. The
+// first update of a batch is handed over before, and searched as soon as those before it are published, by
+// its group alone, in the versions before it: it changes entries of its own ends only, which are candidates
+// of no later level (`PlanTable.reads_before`). Its answer waits until it is published: if that fails, the
+// kernel ends, and it is as if there had been no search.
 //
 //   work of a group    update   its roots, one for each plan of its kind       the first group
 //                      root     its only root, which the updater has written   likewise
@@ -83,6 +87,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   template <class Goal>
   MOTIFLUX_DEVICE void check_for_waiting_groups() {
     turns_to_check_ = turns;
+    if (early_ && !is_published_now()) return;
     if (++checks_ % kChecksOfReport == 0 && lanes_.leads())
       device::device_wide(stream_->graph.stages.progress->turns)
           .fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
@@ -104,12 +109,40 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   }
 
  private:
+  // Whether the update that is searched early is published; then it is no longer early.
+  MOTIFLUX_DEVICE bool is_published_now() {
+    const streaming::Stages& stages = stream_->graph.stages;
+    const bool is_published = lanes_.leads() && streaming::published(stages) >= moment_;
+    if (lanes_.ballot(is_published) == 0) return false;
+    if (lanes_.leads()) streaming::end_early(stages, moment_);
+    early_ = false;
+    return true;
+  }
+
+  // Ends an early search: its update is published then. False if the kernel ends before.
+  MOTIFLUX_DEVICE bool end_early_search() {
+    lanes_.sync();
+    early_ = false;
+    bool goes_on = true;
+    if (lanes_.leads()) {
+      streaming::end_early(stream_->graph.stages, moment_);
+      goes_on = streaming::wait_until_published(stream_->graph.stages, moment_);
+    }
+    return lanes_.ballot(!goes_on) == 0;
+  }
+
   // Called after the group's totals were reported.
   MOTIFLUX_DEVICE bool end_part() {
     const std::uint64_t moment = moment_;
     if (moment == 0) return true;
-    moment_ = 0;
     const std::uint64_t searched = streaming::stamp_now();
+    if (early_ && !end_early_search()) {
+      // Another launch has the update again.
+      for (std::uint32_t root = lanes_.lane(); root < count_; root += Lanes::kLanes)
+        streaming::clear_total(*stream_, moment, root);
+      return false;
+    }
+    moment_ = 0;
     lanes_.sync();
     if (!answer_kept(moment)) {
       std::uint32_t left = 1;
@@ -157,9 +190,9 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     count_ = work.count;
     ends_[0] = work.root.vertices[0];
     ends_[1] = work.root.vertices[1];
-    sign_ = work.root.listed >> 1;
+    sign_ = work.root.listed >> 1 & 1;
     const auto kind = static_cast<streaming::WorkKind>(work.kind);
-    const std::uint32_t first = work.first, end = work.end, level = work.level;
+    const std::uint32_t first = work.first, end = work.end, level = work.level, early = work.early;
     if (kind == streaming::WorkKind::kWalk) read_walk(work);
     if (kind == streaming::WorkKind::kRoot && lanes_.leads()) roots_[first_root_] = work.root;
     lanes_.sync();
@@ -170,7 +203,9 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     }
     place_ = {};
     if (kind == streaming::WorkKind::kRoots) return begin_roots<false>(first, end);
-    if (lanes_.ballot(lanes_.leads() && !streaming::wait_until_published(stream_->graph.stages, moment_)) !=
+    early_ = early != 0;
+    const std::uint64_t awaited = early_ ? moment_ - 1 : moment_;
+    if (lanes_.ballot(lanes_.leads() && !streaming::wait_until_published(stream_->graph.stages, awaited)) !=
         0)
       return false;
     const std::uint64_t taken = streaming::stamp_now();
@@ -252,7 +287,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     root.number = number;
     root.moment = moment_;
     root.slot = stream_->total_of(moment_, number);
-    root.listed = stream_->listed[plan] | sign_ << 1;
+    root.listed = stream_->listed[plan] | sign_ << 1 | (early_ ? kReadsBefore : 0);
     return root;
   }
 
@@ -316,6 +351,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   // Of the leading lane: whether the group has the only part of its update, and what it found then.
   bool keeps_ = false;
   std::uint64_t kept_ = 0;
+  bool early_ = false;  // whether the group searches for an update that may not be published yet
 };
 
 }  // namespace motiflux::match

@@ -11,4 +11,11 @@ inline constexpr bool kWritesFew = false;
 inline constexpr bool kWritesFew = true;
 #endif
 
+// The first update of a batch is searched before it is published (executor.hpp).
+#if defined(MOTIFLUX_WITHOUT_EARLY)
+inline constexpr bool kSearchesEarly = false;
+#else
+inline constexpr bool kSearchesEarly = true;
+#endif
+
 }  // namespace motiflux::streaming

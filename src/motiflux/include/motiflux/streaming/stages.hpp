@@ -24,11 +24,13 @@ struct Progress {
   std::uint64_t published;  // by the updater: this update and all before are written
   std::uint64_t taken;      // by executors: updates that were taken to be searched
   std::uint64_t finished;   // by the collector: this update and all before are done
-  std::uint64_t cleared;    // by the collector: updates whose cut versions are freed; at most finished + 1
+  std::uint64_t cleared;    // by the collector: updates whose cut versions are freed; at most finished
   std::uint64_t collected;  // by the collector: slots of this update and all before may be used again
   std::uint64_t unlinked;   // slabs that were unlinked and are not freed
   std::uint64_t freed_versions, freed_slabs;
   std::uint64_t begun;         // by the updater: this update and all before are published, or about to be
+  std::uint64_t early;         // by the updater: the last update that was handed over to be searched early
+  std::uint64_t read_early;    // by executors: the last one whose search reads no more, or is early no more
   std::uint64_t turns;         // by executors, for the watchdog: grows while they search
   std::uint32_t unlinked_top;  // a stack of slabs that the collector has not seen yet
   std::uint32_t first_waiting, last_waiting;  // by the collector: slabs in the order of their freeing
@@ -74,6 +76,19 @@ MOTIFLUX_DEVICE void publish(const Stages& stages, std::uint64_t moment) {
 
 MOTIFLUX_DEVICE std::uint64_t published(const Stages& stages) {
   return device::device_wide(stages.progress->published).load(device::Order::kAcquire);
+}
+
+// Notes that the early search of an update reads no more, or goes on as any other, as it is published.
+// Called by one lane of its group.
+MOTIFLUX_DEVICE void end_early(const Stages& stages, std::uint64_t moment) {
+  device::device_wide(stages.progress->read_early).fetch_max(moment, device::Order::kRelease);
+}
+
+// Whether a search reads the graph for an update that is not published. `published`: the last one that is.
+MOTIFLUX_DEVICE bool is_read_early(const Stages& stages, std::uint64_t published) {
+  const auto early = device::device_wide(stages.progress->early).load(device::Order::kRelaxed);
+  return early > published &&
+         device::device_wide(stages.progress->read_early).load(device::Order::kAcquire) < early;
 }
 
 // Called by one lane of a group that has read all it needs for the update.

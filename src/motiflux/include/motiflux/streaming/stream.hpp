@@ -86,6 +86,7 @@ struct Stream {
   const std::uint32_t* plan_ends;  // by kind
   const std::uint32_t* plans;      // of each kind
   const std::uint32_t* listed;     // by plan: whether its matches are listed
+  const std::uint32_t* early;      // by plan: whether its searches may begin before the update is published
   UpdateStamps* stamps;            // in units that measure stages
   AnswerLine* lines;               // in the host's memory; null: all answers are in the output ring
   std::uint32_t roots_of_group;

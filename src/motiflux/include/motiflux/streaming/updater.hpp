@@ -75,6 +75,9 @@ MOTIFLUX_DEVICE_CALL Written write_updates(const Team& team, const Lanes& lanes,
     prepare_batch(team, lanes, graph, updates, count, before + 1, batch);
     const bool too_long = batch.too_long != 0;
     if (!too_long && write_batch(team, graph, batch, kept, memory != kScattered)) break;
+    // Slabs wait for updates that are begun, and memory moves when nobody reads it.
+    if (!detail::wait_until(team, stages, batch, [&] { return !is_read_early(stages, before); }))
+      return Written::kStopped;
     if (team.thread() == 0) begin(stages, before);
     if (count == 1 && too_long) return Written::kTooLong;
     if (count == 1 && memory == kCompact) return Written::kExhausted;

@@ -113,11 +113,12 @@ struct Versions {
     return reinterpret_cast<T*>(memory + std::uint64_t{block} * kVersionUnit);
   }
 
-  // The row at the moment of an update that the caller has acquired, and that is not done. Called by one
-  // lane.
-  MOTIFLUX_DEVICE VersionedRow open(std::uint32_t row, std::uint64_t moment) const {
+  // The row at the moment of an update that the caller has acquired, and that is not done. `before`: in the
+  // version of the moment before, which suffices to be acquired. Called by one lane.
+  MOTIFLUX_DEVICE VersionedRow open(std::uint32_t row, std::uint64_t moment, bool before = false) const {
+    const std::uint64_t held = before ? moment - 1 : moment;
     std::uint32_t block;
-    if (!newest_holds(row, moment, block)) block = find_earlier(row, moment);
+    if (!newest_holds(row, held, block)) block = find_earlier(row, held);
     return as_row(block, moment);
   }
 
@@ -233,8 +234,8 @@ struct TargetVersions {
   std::uint32_t first_row;
   std::uint32_t unused;
 
-  MOTIFLUX_DEVICE VersionedRow open(std::uint32_t vertex, std::uint64_t moment) const {
-    return versions.open(first_row + vertex, moment);
+  MOTIFLUX_DEVICE VersionedRow open(std::uint32_t vertex, std::uint64_t moment, bool before) const {
+    return versions.open(first_row + vertex, moment, before);
   }
 };
 
