@@ -29,6 +29,7 @@ from motiflux.codegen import (
 )
 from motiflux.codegen import universal_vertex as universal_vertex_layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal, clique, search_source
+from motiflux.gpu.changing.plans import ReadsBefore
 from motiflux.plan.graphlets import EDGE_ORBITS, ORBITS
 from motiflux.plan.neighborhood.universal_vertex import MOST_LEVELS, ClosedForm
 
@@ -245,6 +246,9 @@ CONSTANTS: dict[str, int | str] = {
         f"static_cast<int>(motiflux::streaming::Effect::k{effect.name.title()})": effect.value
         for effect in streaming.Effect
     },
+    "static_cast<int>(motiflux::streaming::Early::kNot)": ReadsBefore.NO,
+    "static_cast<int>(motiflux::streaming::Early::kNext)": ReadsBefore.YES,
+    "static_cast<int>(motiflux::streaming::Early::kOfPair)": ReadsBefore.ROWS_OF_PAIR,
     "motiflux::match::kMaxSources": layout.MAX_PATTERN_EDGES,
     "motiflux::match::kClosedCopies": layout.CLOSED_COPIES,
     "motiflux::match::kClosedStride": layout.CLOSED_STRIDE,

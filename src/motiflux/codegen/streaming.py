@@ -122,7 +122,8 @@ class Progress(ctypes.Structure):
         ("freed_slabs", _u64),
         ("begun", _u64),
         ("early", _u64),
-        ("read_early", _u64),
+        ("early_begun", _u64),
+        ("early_ended", _u64),
         ("turns", _u64),
         ("unlinked_top", _u32),
         ("first_waiting", _u32),
@@ -307,6 +308,7 @@ PENDING = np.dtype(
         ("known_kinds", "<u4"),
         ("unused", "<u4"),
         ("waits_since", "<u8"),
+        ("early", "<u8"),
         ("times", STEP_TIMES),
         ("updates", UPDATE, MOST_UPDATES),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
@@ -87,16 +88,13 @@ class PlanTable:
         return np.where(self.levels > _PAIR, searched, IS_MATCH).astype(np.uint8)
 
     @cached_property
-    def reads_before(self) -> NDArray[np.bool_]:
-        """Whether each plan finds the same matches in the graph as it was before its update.
+    def reads_before(self) -> NDArray[np.uint8]:
+        """Whether each plan finds the same matches in the graph as it was before its update: `ReadsBefore`.
 
         The update changes entries of either end of the root in the row of the other one. They make no
         difference if candidates of later levels are neither end. Plans that list are left out.
         """
-        found = [not listed for listed in self.listed]
-        for number, steps in enumerate(self.steps):
-            found[number] &= all(_PAIR_BITS & ~bits == 0 for bits in _differing(steps)[_PAIR:])
-        return np.array(found, bool)
+        return np.array(list(map(_reads_before, self.listed, self.steps)), np.uint8)
 
     @cached_property
     def lists_any(self) -> bool:
@@ -160,6 +158,22 @@ class PlanTable:
 
 _PAIR_BITS = 0b11
 """The levels of the root."""
+
+
+class ReadsBefore(IntEnum):
+    """Whether a plan finds the same matches in the graph as it was before its update."""
+
+    NO = 0
+    YES = 1
+    ROWS_OF_PAIR = 2
+    """And it reads rows of the update's ends only, so updates with other ends make no difference."""
+
+
+def _reads_before(listed: bool, steps: Sequence[Any]) -> ReadsBefore:
+    if listed or any(_PAIR_BITS & ~bits for bits in _differing(steps)[_PAIR:]):
+        return ReadsBefore.NO
+    sources = (level for step in steps[_PAIR:] for level, *_ in step[0])
+    return ReadsBefore.ROWS_OF_PAIR if all(level < _PAIR for level in sources) else ReadsBefore.YES
 
 
 def _differing(steps: Sequence[Any]) -> list[int]:

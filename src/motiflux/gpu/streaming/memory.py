@@ -287,7 +287,7 @@ class StreamMemory:
         listed[: len(table.listed)] = table.listed
         self._put("listed", listed, "plans of a monitor")
         early = np.zeros(self._plans, np.uint32)
-        early[: len(table.listed)] = table.reads_before
+        early[: len(table.listed)] = table.reads_before.astype(np.uint32)
         self._put("early", early, "plans of a monitor")
         self._names = len(table.names)
         self._sources = max((sum(len(step[0]) for step in steps) for steps in table.steps), default=0)
@@ -387,6 +387,7 @@ class StreamMemory:
             self._side.clear(self._buffers[name])
         progress = self.graph.progress()
         progress.stop = progress.parks = 0
+        progress.early = progress.early_begun = progress.early_ended = 0
         pending = self._pending()
         pending["reason"] = 0
         pending["received"] = progress.published + int(pending["count"][0]) - int(pending["written"][0])

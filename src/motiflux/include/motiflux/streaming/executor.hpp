@@ -1,9 +1,9 @@
 // Executors: groups of a resident kernel that search from updates and from parts of them (DCSM 1.5).
 //
-// Updates are handed over while they are written, so their groups are ready when they are published. The
-// first update of a batch is handed over before, and searched as soon as those before it are published, by
-// its group alone, in the versions before it: it changes entries of its own ends only, which are candidates
-// of no later level (`PlanTable.reads_before`). Its answer waits until it is published: if that fails, the
+// Updates are handed over while they are written, so their groups are ready when they are published. Some are
+// handed over before, and searched as soon as certain updates before them are published, each by its group
+// alone, in the versions before it: an update changes entries of its own ends only, which are candidates of
+// no later level (`PlanTable.reads_before`). Its answer waits until it is published: if that fails, the
 // kernel ends, and it is as if there had been no search.
 //
 //   work of a group    update   its roots, one for each plan of its kind       the first group
@@ -114,7 +114,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     const streaming::Stages& stages = stream_->graph.stages;
     const bool is_published = lanes_.leads() && streaming::published(stages) >= moment_;
     if (lanes_.ballot(is_published) == 0) return false;
-    if (lanes_.leads()) streaming::end_early(stages, moment_);
+    if (lanes_.leads()) streaming::end_early(stages);
     early_ = false;
     return true;
   }
@@ -125,7 +125,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     early_ = false;
     bool goes_on = true;
     if (lanes_.leads()) {
-      streaming::end_early(stream_->graph.stages, moment_);
+      streaming::end_early(stream_->graph.stages);
       goes_on = streaming::wait_until_published(stream_->graph.stages, moment_);
     }
     return lanes_.ballot(!goes_on) == 0;
@@ -204,7 +204,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     place_ = {};
     if (kind == streaming::WorkKind::kRoots) return begin_roots<false>(first, end);
     early_ = early != 0;
-    const std::uint64_t awaited = early_ ? moment_ - 1 : moment_;
+    const std::uint64_t awaited = moment_ - early;
     if (lanes_.ballot(lanes_.leads() && !streaming::wait_until_published(stream_->graph.stages, awaited)) !=
         0)
       return false;

@@ -115,7 +115,10 @@ MOTIFLUX_DEVICE void receive(const Lanes& lanes, const Stream& stream, Pending& 
   LinesAsked<2, Lanes> first;
   const std::uint64_t moment = pending.received + 1;
   lanes.sync();
-  if (lanes.leads()) pending.count = pending.written = 0;
+  if (lanes.leads()) {
+    pending.count = pending.written = 0;
+    pending.early = 0;
+  }
   std::uint32_t count = 0, mine = 0;
   for (std::uint32_t look = 0; look < kLooks && count == 0; ++look) {
     first.ask(lanes, stream, moment);
@@ -153,6 +156,7 @@ MOTIFLUX_DEVICE void receive_next(const Lanes& lanes, const Stream& stream, Pend
   if (lanes.lane() < rest) pending.updates[lanes.lane()] = kept;
   if (lanes.leads()) {
     pending.count = rest;
+    pending.early = pending.early_unwritten();
     pending.written = 0;
   }
   std::uint32_t mine = 0;

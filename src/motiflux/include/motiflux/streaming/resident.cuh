@@ -19,6 +19,7 @@
 #include "motiflux/streaming/answering.hpp"
 #include "motiflux/streaming/executor.hpp"
 #include "motiflux/streaming/few_rows.hpp"
+#include "motiflux/streaming/hand_over.hpp"
 #include "motiflux/streaming/lines.hpp"
 #include "motiflux/streaming/receive.hpp"
 #include "motiflux/streaming/search_tables.hpp"
@@ -30,135 +31,6 @@ namespace detail {
 
 MOTIFLUX_DEVICE bool is_asked(std::uint32_t& flag) {
   return device::system_wide(flag).load(device::Order::kRelaxed) != 0;
-}
-
-// Instead of the ticket of a work: the update is done when it is published.
-inline constexpr std::uint64_t kNoSearch = kNoTicket - 1;
-
-// The plans of the kind that updates had before: most have the same one. Kinds do not change while the kernel
-// runs.
-struct KnownPlans {
-  std::uint32_t of = ~std::uint32_t{0};
-  std::uint32_t begin = 0, count = 0;
-  std::uint32_t plan = 0, listed = 0;  // of the only one
-  bool is_root = false;                // whether that one is searched
-  bool is_early = false;               // whether all may be searched before the update is published
-
-  MOTIFLUX_DEVICE void know(const Stream& stream, std::uint32_t kind) {
-    if (kind == of) return;
-    of = kind;
-    begin = stream.first_plan(kind);
-    count = stream.end_plan(kind) - begin;
-    is_root = false;
-    is_early = count != 0;
-    for (std::uint32_t number = 0; number < count; ++number)
-      is_early = is_early && stream.early[stream.plans[begin + number]] != 0;
-    if (count != 1) return;
-    plan = stream.plans[begin];
-    listed = stream.listed[plan];
-    is_root = stream.plan.plans[plan].level_count > kPair;
-  }
-};
-
-// Whether an update has work: it concerns a plan and has an effect.
-MOTIFLUX_DEVICE bool has_work(const Stream& stream, const Update& update, std::uint64_t moment,
-                              const KnownPlans& plans) {
-  if (plans.count == 0) return false;
-  return (update.inserts & Update::kJudged) != 0 ||
-         static_cast<Effect>(stream.graph.stages.slot(moment).effect) != Effect::kNone;
-}
-
-// Writes the work of an update, which is to be handed over; `early`: before it is published.
-MOTIFLUX_DEVICE void write_work(const Stream& stream, const Update& update, std::uint64_t moment,
-                                const KnownPlans& plans, std::uint64_t ticket, bool early) {
-  device::device_wide(stream.parts[stream.slot_of(moment)]).store(1u, device::Order::kRelaxed);
-  Work& work = stream.work.of(ticket);
-  work.kind = static_cast<std::uint32_t>(plans.is_root ? WorkKind::kRoot : WorkKind::kUpdate);
-  work.moment = moment;
-  work.plans = plans.begin;
-  work.count = plans.count;
-  work.early = early ? 1 : 0;
-  match::UpdateRoot& root = work.root;
-  root.vertices[0] = update.source;
-  root.vertices[1] = update.target;
-  root.listed = (update.is_insertion() ? kAppears : 0) << 1 | (early ? match::kReadsBefore : 0);
-  if (!plans.is_root) return;
-  root.plan = plans.plan;
-  root.number = 0;
-  root.moment = moment;
-  root.slot = stream.total_of(moment, 0);
-  root.listed |= plans.listed;
-}
-
-// Writes the work of an update; returns its ticket, or kNoSearch if it has none. kNoTicket: the kernel ends.
-MOTIFLUX_DEVICE std::uint64_t open_update(const Stream& stream, const Update& update, std::uint64_t moment) {
-  KnownPlans plans;
-  plans.know(stream, update.of);
-  if (!has_work(stream, update, moment, plans)) return kNoSearch;
-  const std::uint64_t ticket = open_work(stream.work, 1);
-  if (!wait_for_place(stream.work, stream.graph.stages, ticket)) return kNoTicket;
-  write_work(stream, update, moment, plans, ticket, false);
-  return ticket;
-}
-
-// The next tickets, as a group expects them, and whether the lane's place is free: then it is if that is the
-// ticket that the lane gets.
-struct ExpectedTicket {
-  std::uint64_t ticket = kNoTicket;
-
-  // `before`: lanes before those that get one.
-  template <class Lanes>
-  MOTIFLUX_DEVICE void look(const Lanes& lanes, const Stream& stream, bool has_update, std::uint32_t before) {
-    std::uint64_t first = 0;
-    if (lanes.leads()) first = device::device_wide(stream.work.counts->issued).load(device::Order::kRelaxed);
-    ticket = lanes.broadcast(first) + lanes.lane() - before;
-    if (!has_update || lanes.lane() < before || !is_free(stream.work, ticket)) ticket = kNoTicket;
-  }
-};
-
-// The same as open_update for the updates of a group's lanes.
-template <class Lanes>
-MOTIFLUX_DEVICE std::uint64_t open_updates(const Lanes& lanes, const Stream& stream, const Update& update,
-                                           std::uint64_t moment, bool has_update, const KnownPlans& plans,
-                                           const ExpectedTicket& expected) {
-  const bool works = has_update && has_work(stream, update, moment, plans);
-  const std::uint32_t working = lanes.ballot(works);
-  std::uint64_t first = 0;
-  if (lanes.leads() && working != 0) first = open_work(stream.work, count_bits(working));
-  const std::uint64_t ticket = lanes.broadcast(first) + count_bits(working & bits_below(lanes.lane()));
-  if (!has_update) return kNoTicket;
-  if (!works) return kNoSearch;
-  if (ticket != expected.ticket && !wait_for_place(stream.work, stream.graph.stages, ticket))
-    return kNoTicket;
-  write_work(stream, update, moment, plans, ticket, false);
-  return ticket;
-}
-
-// Ends an update that has no work, once it is published.
-MOTIFLUX_DEVICE void finish_without_work(const Stream& stream, std::uint64_t moment) {
-  if (stream.lines != nullptr) write_empty_line(stream, moment);
-  finish(stream.graph.stages, moment);
-}
-
-// Hands published updates to executors. `first`: the moment of the first; `early`: the one that they have
-// already.
-template <class Team>
-MOTIFLUX_DEVICE void issue_updates(const Team& team, const Stream& stream, const Update* updates,
-                                   std::uint64_t first, std::uint32_t count, std::uint64_t begun,
-                                   std::uint64_t early) {
-  const std::uint64_t published = stamp_now();
-  for_each(team, count, [&](std::uint32_t i) {
-    const std::uint64_t moment = first + i;
-    stream.stamp(moment, Stamp::kBegun, begun);
-    stream.stamp(moment, Stamp::kPublished, published);
-    if (moment == early) return;
-    const std::uint64_t ticket = open_update(stream, updates[i], moment);
-    if (ticket == kNoTicket) return;
-    if (ticket == kNoSearch) return finish_without_work(stream, moment);
-    issue_work(stream.work, ticket);
-    stream.stamp(moment, Stamp::kIssued, stamp_now());
-  });
-  team.sync();
 }
 
 // What the updater does next.
@@ -190,7 +62,6 @@ struct UpdaterMemory {
   BatchAnywhere batch;
   BatchOf<kFewChanges> few;  // the memory of most batches
   FewChanges listed[2];      // the batch that is written, and the next one
-  std::uint64_t early;       // the last update that was handed over early; 0: none
   std::uint32_t parks;       // whether no further update is to be received
 };
 
@@ -247,35 +118,6 @@ MOTIFLUX_DEVICE_CALL void list_next(const Lanes& lanes, const Stream& stream, st
   lanes.sync();
 }
 
-// Hands the next update over before it is listed, written and published, if its search may begin then: as
-// soon as all updates before it are published. `moment`: of the next update; `free_until`: as of
-// UpdaterPlace. Called by all lanes of the warp that receives.
-template <class Lanes>
-MOTIFLUX_DEVICE void hand_over_early(const Lanes& lanes, const Stream& stream, UpdaterMemory& memory,
-                                     std::uint64_t moment, std::uint64_t free_until, KnownPlans& plans) {
-  if constexpr (!kSearchesEarly) return;
-  lanes.sync();
-  const Pending& pending = memory.pending;
-  const Stages& stages = stream.graph.stages;
-  if (lanes.leads() && pending.written < pending.count && moment <= free_until && moment > memory.early) {
-    const Update update = pending.updates[pending.written];
-    plans.know(stream, update.of);
-    if (plans.is_early && (update.inserts & Update::kJudged) != 0 && update.source != update.target) {
-      // The search reads slabs: those that are unlinked from now on wait for it.
-      begin(stages, moment);
-      device::device_wide(stages.progress->early).store(moment, device::Order::kRelaxed);
-      const std::uint64_t ticket = open_work(stream.work, 1);
-      if (wait_for_place(stream.work, stages, ticket)) {
-        memory.early = moment;
-        write_work(stream, update, moment, plans, ticket, true);
-        issue_work(stream.work, ticket);
-        stream.stamp(moment, Stamp::kIssued, stamp_now());
-      }
-    }
-  }
-  lanes.sync();
-}
-
 // Hands over and lists the next batch of those that are pending, of which the first update has a moment;
 // `early`: whether it may be handed over early. Called by the warp that receives.
 template <class Lanes>
@@ -283,9 +125,11 @@ MOTIFLUX_DEVICE void hand_over_and_list(const Lanes& lanes, const Stream& stream
                                         UpdaterPlace& place, std::uint64_t first, bool early,
                                         std::uint32_t turn) {
   UpdaterMemory& memory = updater_memory();
-  if (early) hand_over_early(lanes, stream, memory, first, place.free_until, place.early_plans);
+  Pending& pending = memory.pending;
+  if (early) hand_over_early(lanes, stream, pending, first, place.free_until, place.early_plans);
   list_next(lanes, stream, roles.most_changes(), place.known, turn);
-  if (lanes.leads()) memory.listed[turn].early = memory.early == first ? 1 : 0;
+  if (lanes.leads()) memory.listed[turn].early = static_cast<std::uint32_t>(pending.early_unwritten());
+  lanes.sync();
 }
 
 // Whether the updater is to look for other things than the next batch; called by one thread.
@@ -346,13 +190,13 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     if (roles.warp == 0) end_step(lanes, batch, Step::kPrepared, step);
     const std::uint32_t early = listed.early;  // updates that executors have already
     const bool has_update = roles.issues && lanes.lane() < listed.updates;
-    const bool opens = has_update && lanes.lane() >= early;
+    const bool opens = has_update && (early >> lanes.lane() & 1) == 0;
     const std::uint64_t moment = before + 1 + lanes.lane();
     ExpectedTicket expected;
     if (roles.issues) {
-      if (lanes.leads()) begin(stream.graph.stages, last);
+      if (lanes.leads()) begin_with_early(stream.graph.stages, last);
       if (opens) place.plans.know(stream, listed.updates_of_batch[lanes.lane()].of);
-      expected.look(lanes, stream, opens, early);
+      expected.look(lanes, stream, opens);
     }
     NextLines<Lanes> lines{};
     bool asked = false;
@@ -364,8 +208,7 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     team.sync();
     end_step(team, batch, Step::kReserve);
     if (batch.failed != 0 || batch.too_long != 0) {
-      // What was handed over early may be read now: it stays begun.
-      if (roles.issues && lanes.leads()) begin(stream.graph.stages, before + early);
+      if (roles.issues && lanes.leads()) begin_with_early(stream.graph.stages, before);
       give_back_few(team, stream.graph, batch);
       return any;
     }
@@ -447,7 +290,7 @@ MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const U
       write_updates(team, lanes, stream.graph, updates, before, count, batch, memory.kept, place.free_until);
   if (result == Written::kStopped) return false;
   if (result == Written::kYes) {
-    issue_updates(team, stream, updates, before + 1, count, begun, memory.early);
+    issue_updates(team, stream, updates, before + 1, count, begun, pending.early_unwritten());
     place.published = before + count;
     if (team.thread() == 0) pending.written = written + count;
   } else if (team.thread() == 0) {
@@ -521,7 +364,7 @@ MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
     memory.pending.reason = 0;
     memory.pending.times.last = 0;  // while no kernel ran, no step took time
     memory.parks = 0;
-    memory.early = 0;
+    memory.pending.early = 0;
     memory.listed[0].updates = memory.listed[1].updates = 0;
     memory.batch.times = &memory.pending.times;
   }

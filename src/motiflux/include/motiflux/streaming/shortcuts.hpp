@@ -11,7 +11,7 @@ inline constexpr bool kWritesFew = false;
 inline constexpr bool kWritesFew = true;
 #endif
 
-// The first update of a batch is searched before it is published (executor.hpp).
+// Updates are searched before they are published (hand_over.hpp).
 #if defined(MOTIFLUX_WITHOUT_EARLY)
 inline constexpr bool kSearchesEarly = false;
 #else

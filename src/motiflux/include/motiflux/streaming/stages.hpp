@@ -12,6 +12,13 @@
 
 namespace motiflux::streaming {
 
+// When an update is searched by a plan.
+enum class Early : std::uint32_t {
+  kNot,     // once it is published
+  kNext,    // once all before it are published
+  kOfPair,  // once all before it are published but those with other ends: only rows of its ends are read
+};
+
 enum class Effect : std::uint32_t { kNone, kAppears, kVanishes };
 
 struct UpdateSlot {
@@ -29,8 +36,9 @@ struct Progress {
   std::uint64_t unlinked;   // slabs that were unlinked and are not freed
   std::uint64_t freed_versions, freed_slabs;
   std::uint64_t begun;         // by the updater: this update and all before are published, or about to be
-  std::uint64_t early;         // by the updater: the last update that was handed over to be searched early
-  std::uint64_t read_early;    // by executors: the last one whose search reads no more, or is early no more
+  std::uint64_t early;         // by the updater: updates up to this one may be searched early
+  std::uint64_t early_begun;   // by the updater: how many were handed over
+  std::uint64_t early_ended;   // by executors: of these, those that read no more, or are early no more
   std::uint64_t turns;         // by executors, for the watchdog: grows while they search
   std::uint32_t unlinked_top;  // a stack of slabs that the collector has not seen yet
   std::uint32_t first_waiting, last_waiting;  // by the collector: slabs in the order of their freeing
@@ -78,17 +86,30 @@ MOTIFLUX_DEVICE std::uint64_t published(const Stages& stages) {
   return device::device_wide(stages.progress->published).load(device::Order::kAcquire);
 }
 
-// Notes that the early search of an update reads no more, or goes on as any other, as it is published.
-// Called by one lane of its group.
-MOTIFLUX_DEVICE void end_early(const Stages& stages, std::uint64_t moment) {
-  device::device_wide(stages.progress->read_early).fetch_max(moment, device::Order::kRelease);
+// The same as `begin`, but for updates that may be searched early: they stay begun.
+MOTIFLUX_DEVICE void begin_with_early(const Stages& stages, std::uint64_t moment) {
+  const std::uint64_t early = stages.progress->early;
+  begin(stages, early > moment ? early : moment);
 }
 
-// Whether a search reads the graph for an update that is not published. `published`: the last one that is.
-MOTIFLUX_DEVICE bool is_read_early(const Stages& stages, std::uint64_t published) {
-  const auto early = device::device_wide(stages.progress->early).load(device::Order::kRelaxed);
-  return early > published &&
-         device::device_wide(stages.progress->read_early).load(device::Order::kAcquire) < early;
+// Tells that of the updates up to a moment `count` more are about to be handed over, to be searched early.
+MOTIFLUX_DEVICE void begin_early(const Stages& stages, std::uint64_t moment, std::uint64_t count) {
+  Progress& progress = *stages.progress;
+  if (moment > progress.early) progress.early = moment;
+  progress.early_begun += count;
+  begin(stages, progress.early);
+}
+
+// Notes that an early search reads no more, or goes on as any other, as its update is published. Called by
+// one lane of its group.
+MOTIFLUX_DEVICE void end_early(const Stages& stages) {
+  device::device_wide(stages.progress->early_ended).fetch_add(std::uint64_t{1}, device::Order::kRelease);
+}
+
+// Whether a search reads the graph for an update that may not be published. Called by the updater.
+MOTIFLUX_DEVICE bool is_read_early(const Stages& stages) {
+  return device::device_wide(stages.progress->early_ended).load(device::Order::kAcquire) !=
+         stages.progress->early_begun;
 }
 
 // Called by one lane of a group that has read all it needs for the update.

@@ -67,9 +67,16 @@ struct Pending {
   std::uint32_t known_kinds;     // whose tables the updater sees
   std::uint32_t unused;
   std::uint64_t waits_since;  // nanoseconds; 0: it does not wait for more updates
+  std::uint64_t early;        // updates that were handed over early, as bits, while the kernel runs
   StepTimes times;            // in units that measure steps
   Update updates[kMostUpdates];
+
+  // Of the updates that are not written, those that were handed over early, as bits.
+  MOTIFLUX_DEVICE std::uint64_t early_unwritten() const {
+    return written < kMostUpdates ? early >> written : 0;
+  }
 };
+static_assert(kMostUpdates <= 64, "Pending::early has a bit for each");
 
 struct Stream {
   StreamGraph graph;
@@ -86,7 +93,7 @@ struct Stream {
   const std::uint32_t* plan_ends;  // by kind
   const std::uint32_t* plans;      // of each kind
   const std::uint32_t* listed;     // by plan: whether its matches are listed
-  const std::uint32_t* early;      // by plan: whether its searches may begin before the update is published
+  const std::uint32_t* early;      // by plan: when its searches may begin, an Early
   UpdateStamps* stamps;            // in units that measure stages
   AnswerLine* lines;               // in the host's memory; null: all answers are in the output ring
   std::uint32_t roots_of_group;

@@ -71,12 +71,12 @@ MOTIFLUX_DEVICE_CALL Written write_updates(const Team& team, const Lanes& lanes,
   for (;;) {
     if (!detail::wait_for_slots(team, stages, batch, before + count, free_until)) return Written::kStopped;
     end_step(team, batch, Step::kRoom);
-    if (team.thread() == 0) begin(stages, before + count);
+    if (team.thread() == 0) begin_with_early(stages, before + count);
     prepare_batch(team, lanes, graph, updates, count, before + 1, batch);
     const bool too_long = batch.too_long != 0;
     if (!too_long && write_batch(team, graph, batch, kept, memory != kScattered)) break;
     // Slabs wait for updates that are begun, and memory moves when nobody reads it.
-    if (!detail::wait_until(team, stages, batch, [&] { return !is_read_early(stages, before); }))
+    if (!detail::wait_until(team, stages, batch, [&] { return !is_read_early(stages); }))
       return Written::kStopped;
     if (team.thread() == 0) begin(stages, before);
     if (count == 1 && too_long) return Written::kTooLong;

@@ -36,7 +36,8 @@ struct Work {
   std::uint32_t plans, count;  // the plans of the update's kind: the first one, and how many
   std::uint32_t first, end;    // kRoots: those of them that are searched by
   std::uint32_t level;         // kWalk: the level that is walked
-  std::uint32_t early;         // kUpdate, kRoot: whether the search begins before the update is published
+  std::uint32_t early;         // kUpdate, kRoot: its search begins when all but so many updates up to it
+                               // are published, itself included
   match::Cursor cursor;        // kWalk; `base` is not valid
   // kWalk, kRoot: the root. Else its vertices and its sign are those of the update's roots.
   match::UpdateRoot root;
