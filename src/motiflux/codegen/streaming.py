@@ -81,7 +81,7 @@ UPDATE_SLOT = np.dtype([("done", "<u8"), ("cut", "<u4"), ("effect", "<u4")])
 STEPS = (
     "wait", "receive", "room", "list", "sort", "judge",
     "reserve", "headers", "copy", "install", "publish", "issue",
-    "prepared", "written", "opened", "listed", "filled",
+    "prepared", "written", "opened", "listed", "filled", "handed_over",
 )  # fmt: skip
 """``streaming::Step``."""
 STAMPS = "seen", "begun", "published", "issued", "taken", "ready", "searched", "answered", "told"
@@ -121,8 +121,7 @@ class Progress(ctypes.Structure):
         ("freed_versions", _u64),
         ("freed_slabs", _u64),
         ("begun", _u64),
-        ("early", _u64),
-        ("early_begun", _u64),
+        ("committed", _u64),
         ("early_ended", _u64),
         ("turns", _u64),
         ("unlinked_top", _u32),
@@ -261,6 +260,7 @@ class Work(ctypes.Structure):
         ("state", _u32),
         ("kind", _u32),
         ("moment", _u64),
+        ("awaited", _u64),
         ("plans", _u32),
         ("count", _u32),
         ("first", _u32),

@@ -387,7 +387,7 @@ class StreamMemory:
             self._side.clear(self._buffers[name])
         progress = self.graph.progress()
         progress.stop = progress.parks = 0
-        progress.early = progress.early_begun = progress.early_ended = 0
+        progress.committed, progress.early_ended = progress.published, 0
         pending = self._pending()
         pending["reason"] = 0
         pending["received"] = progress.published + int(pending["count"][0]) - int(pending["written"][0])

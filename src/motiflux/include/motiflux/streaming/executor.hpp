@@ -126,7 +126,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     bool goes_on = true;
     if (lanes_.leads()) {
       streaming::end_early(stream_->graph.stages);
-      goes_on = streaming::wait_until_published(stream_->graph.stages, moment_);
+      goes_on = streaming::wait_until_committed(stream_->graph.stages, moment_);
     }
     return lanes_.ballot(!goes_on) == 0;
   }
@@ -193,6 +193,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     sign_ = work.root.listed >> 1 & 1;
     const auto kind = static_cast<streaming::WorkKind>(work.kind);
     const std::uint32_t first = work.first, end = work.end, level = work.level, early = work.early;
+    const std::uint64_t awaited = work.awaited;
     if (kind == streaming::WorkKind::kWalk) read_walk(work);
     if (kind == streaming::WorkKind::kRoot && lanes_.leads()) roots_[first_root_] = work.root;
     lanes_.sync();
@@ -204,9 +205,8 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     place_ = {};
     if (kind == streaming::WorkKind::kRoots) return begin_roots<false>(first, end);
     early_ = early != 0;
-    const std::uint64_t awaited = moment_ - early;
-    if (lanes_.ballot(lanes_.leads() && !streaming::wait_until_published(stream_->graph.stages, awaited)) !=
-        0)
+    if (awaited != 0 && lanes_.ballot(lanes_.leads() &&
+                                      !streaming::wait_until_published(stream_->graph.stages, awaited)) != 0)
       return false;
     const std::uint64_t taken = streaming::stamp_now();
     lanes_.sync();

@@ -34,7 +34,6 @@ inline constexpr std::uint32_t kMostOfWarp = 4096, kMostOfPart = 32;
 // Updates whose changes are few, and these changes, in shared memory.
 struct FewChanges {
   std::uint32_t updates;  // 0: there are none
-  std::uint32_t early;    // of these, those that executors have already, as bits
   std::uint32_t count;
   std::uint32_t failed, too_long;  // as of a batch
   std::uint64_t keys[kMostFew];

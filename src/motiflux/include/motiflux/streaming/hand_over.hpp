@@ -58,20 +58,22 @@ MOTIFLUX_DEVICE bool has_work(const Stream& stream, const Update& update, std::u
          static_cast<Effect>(stream.graph.stages.slot(moment).effect) != Effect::kNone;
 }
 
-// Writes the work of an update, which is to be handed over; `early`: as of Work.
+// Writes the work of an update, which is to be handed over; `early` and `awaited`: as of Work.
 MOTIFLUX_DEVICE void write_work(const Stream& stream, const Update& update, std::uint64_t moment,
-                                const KnownPlans& plans, std::uint64_t ticket, std::uint32_t early) {
+                                const KnownPlans& plans, std::uint64_t ticket, bool early,
+                                std::uint64_t awaited) {
   device::device_wide(stream.parts[stream.slot_of(moment)]).store(1u, device::Order::kRelaxed);
   Work& work = stream.work.of(ticket);
   work.kind = static_cast<std::uint32_t>(plans.is_root ? WorkKind::kRoot : WorkKind::kUpdate);
   work.moment = moment;
   work.plans = plans.begin;
   work.count = plans.count;
-  work.early = early;
+  work.early = early ? 1 : 0;
+  work.awaited = awaited;
   match::UpdateRoot& root = work.root;
   root.vertices[0] = update.source;
   root.vertices[1] = update.target;
-  root.listed = (update.is_insertion() ? kAppears : 0) << 1 | (early != 0 ? match::kReadsBefore : 0);
+  root.listed = (update.is_insertion() ? kAppears : 0) << 1 | (early ? match::kReadsBefore : 0);
   if (!plans.is_root) return;
   root.plan = plans.plan;
   root.number = 0;
@@ -87,7 +89,7 @@ MOTIFLUX_DEVICE std::uint64_t open_update(const Stream& stream, const Update& up
   if (!has_work(stream, update, moment, plans)) return kNoSearch;
   const std::uint64_t ticket = open_work(stream.work, 1);
   if (!wait_for_place(stream.work, stream.graph.stages, ticket)) return kNoTicket;
-  write_work(stream, update, moment, plans, ticket, 0);
+  write_work(stream, update, moment, plans, ticket, false, moment);
   return ticket;
 }
 
@@ -119,7 +121,7 @@ MOTIFLUX_DEVICE std::uint64_t open_updates(const Lanes& lanes, const Stream& str
   if (!works) return kNoSearch;
   if (ticket != expected.ticket && !wait_for_place(stream.work, stream.graph.stages, ticket))
     return kNoTicket;
-  write_work(stream, update, moment, plans, ticket, 0);
+  write_work(stream, update, moment, plans, ticket, false, moment);
   return ticket;
 }
 
@@ -164,14 +166,16 @@ MOTIFLUX_DEVICE bool shares_end(const Lanes& lanes, const Update& own, std::uint
   return shares;
 }
 
-// Hands the next updates over before they are listed, written and published, if their searches may begin
-// then: as soon as all updates before the first of them are published. `first`: the moment of the first;
-// `free_until`: as of UpdaterPlace. Called by all lanes of the warp that receives.
+// Hands the next updates over before they are written and published, if their searches may begin then: as
+// soon as all updates before the first of them are published. `first`: the moment of the first; `awaited`:
+// the one before, or 0 if it is published; `free_until`: as of UpdaterPlace. Called by all lanes of the warp
+// that issues.
 template <class Lanes>
 MOTIFLUX_DEVICE_CALL void hand_over_early(const Lanes& lanes, const Stream& stream, Pending& pending,
-                                          std::uint64_t first, std::uint64_t free_until, KnownPlans& plans) {
+                                          EarlySearches& searches, std::uint64_t first, std::uint64_t awaited,
+                                          std::uint64_t free_until, KnownPlans& plans,
+                                          const ExpectedTicket& expected) {
   if constexpr (!kSearchesEarly) return;
-  lanes.sync();
   const std::uint32_t written = pending.written, lane = lanes.lane();
   const std::uint32_t count =
       pending.count - written < Lanes::kLanes ? pending.count - written : Lanes::kLanes;
@@ -191,16 +195,25 @@ MOTIFLUX_DEVICE_CALL void hand_over_early(const Lanes& lanes, const Stream& stre
   const std::uint32_t fitting = lanes.ballot(fits), number = count_bits(fitting & bits_below(lane));
   const std::uint32_t given = lanes.ballot(fits && waiting + number < groups / 2);
   if (given == 0) return;
+  const std::uint64_t last = first + count - 1, until = last > searches.until ? last : searches.until;
+  lanes.sync();  // all have read what is noted now
   std::uint64_t ticket = 0;
-  if (lanes.leads()) {
-    // Searches read slabs: those that are unlinked from now on wait for them.
-    begin_early(stream.graph.stages, first + count - 1, count_bits(given));
+  if (lane == 0) {
     ticket = open_work(stream.work, count_bits(given));
     pending.early |= std::uint64_t{given} << written;
+    searches.begun += count_bits(given);
+    searches.until = until;
+  } else if (lane == 1) {
+    // Searches read slabs: those that are unlinked from now on wait for them.
+    begin(stream.graph.stages, until);
   }
+  lanes.sync();
   ticket = lanes.broadcast(ticket) + number;
-  if ((given >> lane & 1) != 0 && wait_for_place(stream.work, stream.graph.stages, ticket)) {
-    write_work(stream, update, first + lane, plans, ticket, lane + 1);
+  const bool has_place =
+      (given >> lane & 1) != 0 &&
+      (ticket == expected.ticket || wait_for_place(stream.work, stream.graph.stages, ticket));
+  if (has_place) {
+    write_work(stream, update, first + lane, plans, ticket, true, awaited);
     issue_work(stream.work, ticket);
     stream.stamp(first + lane, Stamp::kIssued, stamp_now());
   }

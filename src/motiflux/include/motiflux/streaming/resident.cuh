@@ -62,6 +62,9 @@ struct UpdaterMemory {
   BatchAnywhere batch;
   BatchOf<kFewChanges> few;  // the memory of most batches
   FewChanges listed[2];      // the batch that is written, and the next one
+  EarlySearches searches;
+  std::uint32_t received;    // batches during which updates were received, or were not to be
+  std::uint32_t hands_over;  // whether updates were, in the last one
   std::uint32_t parks;       // whether no further update is to be received
 };
 
@@ -75,10 +78,11 @@ MOTIFLUX_DEVICE UpdaterMemory& updater_memory() {
 // The last moment that is published, and one up to which slots of updates are free, in all threads.
 struct UpdaterPlace {
   std::uint64_t published, free_until;
-  KnownPlaces known;       // of the warp that receives
-  KnownPlans plans;        // of each lane of the warp that issues
-  KnownPlans early_plans;  // of the warp that receives
-  std::uint32_t turn = 0;  // the number of the batch in `listed`
+  KnownPlaces known;          // of the warp that receives
+  KnownPlans plans;           // of each lane of the warp that issues
+  KnownPlans early_plans;     // likewise
+  std::uint32_t turn = 0;     // the number of the batch in `listed`
+  std::uint32_t batches = 0;  // of few changes
 };
 
 // What a warp of the updater does while batches of few changes are written.
@@ -118,20 +122,6 @@ MOTIFLUX_DEVICE_CALL void list_next(const Lanes& lanes, const Stream& stream, st
   lanes.sync();
 }
 
-// Hands over and lists the next batch of those that are pending, of which the first update has a moment;
-// `early`: whether it may be handed over early. Called by the warp that receives.
-template <class Lanes>
-MOTIFLUX_DEVICE void hand_over_and_list(const Lanes& lanes, const Stream& stream, const UpdaterRoles& roles,
-                                        UpdaterPlace& place, std::uint64_t first, bool early,
-                                        std::uint32_t turn) {
-  UpdaterMemory& memory = updater_memory();
-  Pending& pending = memory.pending;
-  if (early) hand_over_early(lanes, stream, pending, first, place.free_until, place.early_plans);
-  list_next(lanes, stream, roles.most_changes(), place.known, turn);
-  if (lanes.leads()) memory.listed[turn].early = static_cast<std::uint32_t>(pending.early_unwritten());
-  lanes.sync();
-}
-
 // Whether the updater is to look for other things than the next batch; called by one thread.
 MOTIFLUX_DEVICE bool is_to_look_up(const Stream& stream, UpdaterMemory& memory, bool asks) {
   if (memory.pending.reason != 0) return true;
@@ -164,11 +154,19 @@ MOTIFLUX_DEVICE_CALL void write_prepared(const Lanes& lanes, const Stream& strea
   write_few(lanes, warp, warps, stream.graph, batch);
 }
 
+// Waits until the warp that receives has received, or knows that it is not to. Called by all lanes of a warp.
+template <class Lanes>
+MOTIFLUX_DEVICE void wait_until_received(const Lanes& lanes, UpdaterMemory& memory, std::uint32_t batches) {
+  if (lanes.leads())
+    while (device::block_wide(memory.received).load(device::Order::kAcquire) != batches) __nanosleep(20);
+  lanes.sync();
+}
+
 // Writes batches of few changes, as long as one is listed; `goes_on` becomes false if the kernel ends.
 // Returns whether any was written.
 //
 //   rows are prepared   | lines of updates are asked for; the batch before is handed over
-//   rows are written    | works are handed over; the next batch is received and listed
+//   rows are written    | works are handed over; the next batch is received, listed and handed over
 template <class Team, class Lanes>
 MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, const UpdaterRoles& roles,
                                        const Stream& stream, UpdaterPlace& place, bool& goes_on) {
@@ -188,13 +186,13 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     std::uint64_t step = begin_step();
     if (roles.writes) prepare_listed(lanes, stream, place.turn, before + 1, roles.warp, roles.writers);
     if (roles.warp == 0) end_step(lanes, batch, Step::kPrepared, step);
-    const std::uint32_t early = listed.early;  // updates that executors have already
+    const auto early = static_cast<std::uint32_t>(pending.early_unwritten());  // executors have these already
     const bool has_update = roles.issues && lanes.lane() < listed.updates;
     const bool opens = has_update && (early >> lanes.lane() & 1) == 0;
     const std::uint64_t moment = before + 1 + lanes.lane();
     ExpectedTicket expected;
     if (roles.issues) {
-      if (lanes.leads()) begin_with_early(stream.graph.stages, last);
+      if (lanes.leads()) begin_with_early(stream.graph.stages, memory.searches, last);
       if (opens) place.plans.know(stream, listed.updates_of_batch[lanes.lane()].of);
       expected.look(lanes, stream, opens);
     }
@@ -208,7 +206,7 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     team.sync();
     end_step(team, batch, Step::kReserve);
     if (batch.failed != 0 || batch.too_long != 0) {
-      if (roles.issues && lanes.leads()) begin_with_early(stream.graph.stages, before);
+      if (roles.issues && lanes.leads()) begin_with_early(stream.graph.stages, memory.searches, before);
       give_back_few(team, stream.graph, batch);
       return any;
     }
@@ -216,7 +214,9 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     if (roles.writes) write_prepared(lanes, stream, place.turn, before + 1, roles.warp, roles.writers);
     if (roles.warp == 0) end_step(lanes, batch, Step::kWritten, step);
     std::uint64_t ticket = kNoTicket;
+    ++place.batches;
     if (roles.issues) {
+      if (lanes.leads()) commit(stream.graph.stages, last);
       ticket = open_updates(lanes, stream, listed.updates_of_batch[lanes.lane()], moment, opens, place.plans,
                             expected);
       if (ticket != kNoTicket && ticket != kNoSearch) issue_work(stream.work, ticket);
@@ -230,12 +230,23 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
           lanes.ballot(lanes.leads() && is_to_look_up(stream, memory, turn % kTurnsOfHost == 0)) != 0;
       lanes.sync();
       receive_next(lanes, stream, pending, lines, asked && !looks_up);
+      if (lanes.leads()) {
+        memory.hands_over = looks_up ? 0 : 1;
+        device::block_wide(memory.received).store(place.batches, device::Order::kRelease);
+      }
       if (looks_up) {
         if (lanes.leads()) next.updates = 0;
       } else {
-        hand_over_and_list(lanes, stream, roles, place, last + 1, true, 1 - place.turn);
+        list_next(lanes, stream, roles.most_changes(), place.known, 1 - place.turn);
       }
       end_step(lanes, batch, Step::kListed, step);
+    }
+    if (roles.issues) {
+      wait_until_received(lanes, memory, place.batches);
+      if (memory.hands_over != 0)
+        hand_over_early(lanes, stream, pending, memory.searches, last + 1, last, place.free_until,
+                        place.early_plans, ExpectedTicket());
+      end_step(lanes, batch, Step::kHandedOver, step);
     }
     if (roles.fills) {
       step = begin_step();
@@ -286,8 +297,8 @@ MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const U
   std::uint32_t count = pending.count - written;
   const std::uint64_t before = place.published;
   const Update* updates = pending.updates + written;
-  const Written result =
-      write_updates(team, lanes, stream.graph, updates, before, count, batch, memory.kept, place.free_until);
+  const Written result = write_updates(team, lanes, stream.graph, updates, before, count, batch, memory.kept,
+                                       place.free_until, memory.searches);
   if (result == Written::kStopped) return false;
   if (result == Written::kYes) {
     issue_updates(team, stream, updates, before + 1, count, begun, pending.early_unwritten());
@@ -340,10 +351,16 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
     if (next != Next::kWrite) end_step(team, memory.batch, Step::kWait);
     // The first warp fills up what is kept, the last one looks for updates.
     if (next != Next::kWrite && roles.warp == 0) memory.kept.fill(warp, stream.graph.pool);
-    if (roles.receives) {
-      if (next == Next::kReceive) receive(warp, stream, pending);
-      hand_over_and_list(warp, stream, roles, place, place.published + 1, next == Next::kReceive, place.turn);
+    ExpectedTicket expected;
+    if (next == Next::kReceive) {
+      if (roles.receives) receive(warp, stream, pending);
+      if (roles.issues) expected.look(warp, stream, true);
+      team.sync();
+      if (roles.issues)
+        hand_over_early(warp, stream, pending, memory.searches, place.published + 1, 0, place.free_until,
+                        place.early_plans, expected);
     }
+    if (roles.receives) list_next(warp, stream, roles.most_changes(), place.known, place.turn);
     team.sync();
     if (pending.written == pending.count || pending.reason != 0) {
       backoff.wait();
@@ -365,6 +382,8 @@ MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
     memory.pending.times.last = 0;  // while no kernel ran, no step took time
     memory.parks = 0;
     memory.pending.early = 0;
+    memory.searches = {};
+    memory.received = 0;
     memory.listed[0].updates = memory.listed[1].updates = 0;
     memory.batch.times = &memory.pending.times;
   }

@@ -19,13 +19,14 @@ enum class Step : std::uint32_t {
   kPublish,
   kIssue,
   // Of batches of few changes, those of single warps, which wait for the others then:
-  kPrepared,  // the rows of the first warp
-  kWritten,   // likewise
-  kOpened,    // works
-  kListed,    // the next batch
-  kFilled,    // what is kept
+  kPrepared,    // the rows of the first warp
+  kWritten,     // likewise
+  kOpened,      // works
+  kListed,      // the next batch
+  kFilled,      // what is kept
+  kHandedOver,  // works of the next batch
 };
-inline constexpr std::uint32_t kSteps = 17;
+inline constexpr std::uint32_t kSteps = 18;
 
 // Of one thread.
 struct StepTimes {

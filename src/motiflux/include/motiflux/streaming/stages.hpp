@@ -36,9 +36,8 @@ struct Progress {
   std::uint64_t unlinked;   // slabs that were unlinked and are not freed
   std::uint64_t freed_versions, freed_slabs;
   std::uint64_t begun;         // by the updater: this update and all before are published, or about to be
-  std::uint64_t early;         // by the updater: updates up to this one may be searched early
-  std::uint64_t early_begun;   // by the updater: how many were handed over
-  std::uint64_t early_ended;   // by executors: of these, those that read no more, or are early no more
+  std::uint64_t committed;     // by the updater: this update and all before are published, or will be
+  std::uint64_t early_ended;   // by executors: early searches that read no more, or are early no more
   std::uint64_t turns;         // by executors, for the watchdog: grows while they search
   std::uint32_t unlinked_top;  // a stack of slabs that the collector has not seen yet
   std::uint32_t first_waiting, last_waiting;  // by the collector: slabs in the order of their freeing
@@ -86,18 +85,16 @@ MOTIFLUX_DEVICE std::uint64_t published(const Stages& stages) {
   return device::device_wide(stages.progress->published).load(device::Order::kAcquire);
 }
 
-// The same as `begin`, but for updates that may be searched early: they stay begun.
-MOTIFLUX_DEVICE void begin_with_early(const Stages& stages, std::uint64_t moment) {
-  const std::uint64_t early = stages.progress->early;
-  begin(stages, early > moment ? early : moment);
-}
+// Of the updater: updates that were handed over to be searched before they are published.
+struct EarlySearches {
+  std::uint64_t until;  // they are among the updates up to this one
+  std::uint64_t begun;  // how many there were since the kernel was launched
+};
 
-// Tells that of the updates up to a moment `count` more are about to be handed over, to be searched early.
-MOTIFLUX_DEVICE void begin_early(const Stages& stages, std::uint64_t moment, std::uint64_t count) {
-  Progress& progress = *stages.progress;
-  if (moment > progress.early) progress.early = moment;
-  progress.early_begun += count;
-  begin(stages, progress.early);
+// The same as `begin`, but for updates that may be searched early: they stay begun.
+MOTIFLUX_DEVICE void begin_with_early(const Stages& stages, const EarlySearches& early,
+                                      std::uint64_t moment) {
+  begin(stages, early.until > moment ? early.until : moment);
 }
 
 // Notes that an early search reads no more, or goes on as any other, as its update is published. Called by
@@ -106,10 +103,14 @@ MOTIFLUX_DEVICE void end_early(const Stages& stages) {
   device::device_wide(stages.progress->early_ended).fetch_add(std::uint64_t{1}, device::Order::kRelease);
 }
 
-// Whether a search reads the graph for an update that may not be published. Called by the updater.
-MOTIFLUX_DEVICE bool is_read_early(const Stages& stages) {
-  return device::device_wide(stages.progress->early_ended).load(device::Order::kAcquire) !=
-         stages.progress->early_begun;
+// Whether an early search reads the graph, though its update may not be published.
+MOTIFLUX_DEVICE bool is_read_early(const Stages& stages, const EarlySearches& early) {
+  return device::device_wide(stages.progress->early_ended).load(device::Order::kAcquire) != early.begun;
+}
+
+// Tells that updates up to a moment, which are begun, will be published whatever happens.
+MOTIFLUX_DEVICE void commit(const Stages& stages, std::uint64_t moment) {
+  device::device_wide(stages.progress->committed).store(moment, device::Order::kRelaxed);
 }
 
 // Called by one lane of a group that has read all it needs for the update.

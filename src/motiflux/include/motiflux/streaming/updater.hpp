@@ -61,22 +61,24 @@ enum class Written { kYes, kStopped, kExhausted, kTooLong };
 // get more than `most_entries`; nothing has changed.
 // `lanes`: of the team's first threads, who merge.
 // `before`: the last moment that is published. `free_until`: a moment up to which slots are known to be free.
+// `early`: updates that may be searched already.
 template <class Team, class Lanes, class Batch, class Kept>
 MOTIFLUX_DEVICE_CALL Written write_updates(const Team& team, const Lanes& lanes, const StreamGraph& graph,
                                            const Update* updates, std::uint64_t before, std::uint32_t& count,
-                                           Batch& batch, Kept& kept, std::uint64_t& free_until) {
+                                           Batch& batch, Kept& kept, std::uint64_t& free_until,
+                                           const EarlySearches& early) {
   const Stages& stages = graph.stages;
   count = fit_batch(lanes, graph, updates, count, batch.room());
   enum { kScattered, kMerged, kCompact } memory = kScattered;
   for (;;) {
     if (!detail::wait_for_slots(team, stages, batch, before + count, free_until)) return Written::kStopped;
     end_step(team, batch, Step::kRoom);
-    if (team.thread() == 0) begin_with_early(stages, before + count);
+    if (team.thread() == 0) begin_with_early(stages, early, before + count);
     prepare_batch(team, lanes, graph, updates, count, before + 1, batch);
     const bool too_long = batch.too_long != 0;
     if (!too_long && write_batch(team, graph, batch, kept, memory != kScattered)) break;
     // Slabs wait for updates that are begun, and memory moves when nobody reads it.
-    if (!detail::wait_until(team, stages, batch, [&] { return !is_read_early(stages); }))
+    if (!detail::wait_until(team, stages, batch, [&] { return !is_read_early(stages, early); }))
       return Written::kStopped;
     if (team.thread() == 0) begin(stages, before);
     if (count == 1 && too_long) return Written::kTooLong;
@@ -98,7 +100,10 @@ MOTIFLUX_DEVICE_CALL Written write_updates(const Team& team, const Lanes& lanes,
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
   check_batch(team, graph, batch);
 #endif
-  if (team.thread() == 0) publish(stages, before + count);
+  if (team.thread() == 0) {
+    commit(stages, before + count);
+    publish(stages, before + count);
+  }
   team.sync();
   end_step(team, batch, Step::kPublish);
   return Written::kYes;
@@ -112,7 +117,7 @@ MOTIFLUX_DEVICE Written write_updates(const Team& team, const Lanes& lanes, cons
   std::uint64_t free_until = 0;
   const std::uint64_t before = published(graph.stages);
   team.sync();
-  return write_updates(team, lanes, graph, updates, before, count, batch, kept, free_until);
+  return write_updates(team, lanes, graph, updates, before, count, batch, kept, free_until, EarlySearches{});
 }
 
 }  // namespace motiflux::streaming

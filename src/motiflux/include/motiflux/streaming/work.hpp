@@ -33,11 +33,11 @@ struct Work {
   std::uint32_t state;
   std::uint32_t kind;  // a WorkKind
   std::uint64_t moment;
+  std::uint64_t awaited;       // kUpdate, kRoot: the update that is to be published before the search begins
   std::uint32_t plans, count;  // the plans of the update's kind: the first one, and how many
   std::uint32_t first, end;    // kRoots: those of them that are searched by
   std::uint32_t level;         // kWalk: the level that is walked
-  std::uint32_t early;         // kUpdate, kRoot: its search begins when all but so many updates up to it
-                               // are published, itself included
+  std::uint32_t early;         // kUpdate, kRoot: whether it is searched before it is published
   match::Cursor cursor;        // kWalk; `base` is not valid
   // kWalk, kRoot: the root. Else its vertices and its sign are those of the update's roots.
   match::UpdateRoot root;
@@ -128,6 +128,17 @@ MOTIFLUX_DEVICE bool wait_until_published(const Stages& stages, std::uint64_t mo
     __nanosleep(32);
   }
   static_cast<void>(word.load(device::Order::kAcquire));
+  return true;
+}
+
+// The same until it is committed.
+MOTIFLUX_DEVICE bool wait_until_committed(const Stages& stages, std::uint64_t moment) {
+  constexpr std::uint32_t kPolls = 16;
+  const auto word = device::device_wide(stages.progress->committed);
+  for (std::uint32_t polls = 1; word.load(device::Order::kRelaxed) < moment; ++polls) {
+    if (polls % kPolls == 0 && must_stop(stages)) return false;
+    __nanosleep(32);
+  }
   return true;
 }
 
