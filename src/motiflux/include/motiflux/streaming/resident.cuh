@@ -43,6 +43,7 @@ MOTIFLUX_DEVICE Next next_of_updater(const Stream& stream, const Pending& pendin
   if (pending.written < pending.count && pending.reason == 0) return Next::kWrite;
   if (asks) parks = is_asked(stages.progress->parks);
   if (!parks && pending.reason == 0) return Next::kReceive;
+  begin(stages, published(stages));  // no early search reads
   if (!is_all_collected(stages, published(stages))) return Next::kWait;
   end_stream(stream, End::kParked);
   return Next::kLeave;
@@ -63,8 +64,8 @@ struct UpdaterMemory {
   BatchOf<kFewChanges> few;  // the memory of most batches
   FewChanges listed[2];      // the batch that is written, and the next one
   EarlySearches searches;
-  std::uint32_t received;    // batches during which updates were received, or were not to be
-  std::uint32_t hands_over;  // whether updates were, in the last one
+  std::uint32_t looks;       // how often updates were received while a batch was written, or not to be
+  std::uint32_t hands_over;  // whether some were, the last time
   std::uint32_t parks;       // whether no further update is to be received
 };
 
@@ -78,11 +79,11 @@ MOTIFLUX_DEVICE UpdaterMemory& updater_memory() {
 // The last moment that is published, and one up to which slots of updates are free, in all threads.
 struct UpdaterPlace {
   std::uint64_t published, free_until;
-  KnownPlaces known;          // of the warp that receives
-  KnownPlans plans;           // of each lane of the warp that issues
-  KnownPlans early_plans;     // likewise
-  std::uint32_t turn = 0;     // the number of the batch in `listed`
-  std::uint32_t batches = 0;  // of few changes
+  KnownPlaces known;        // of the warp that receives
+  KnownPlans plans;         // of each lane of the warp that issues
+  KnownPlans early_plans;   // likewise
+  std::uint32_t turn = 0;   // the number of the batch in `listed`
+  std::uint32_t looks = 0;  // as of UpdaterMemory, two for each batch of few changes
 };
 
 // What a warp of the updater does while batches of few changes are written.
@@ -154,12 +155,23 @@ MOTIFLUX_DEVICE_CALL void write_prepared(const Lanes& lanes, const Stream& strea
   write_few(lanes, warp, warps, stream.graph, batch);
 }
 
-// Waits until the warp that receives has received, or knows that it is not to. Called by all lanes of a warp.
+// Tells the warp that issues that updates were received for the `looks`-th time, or were not to be.
 template <class Lanes>
-MOTIFLUX_DEVICE void wait_until_received(const Lanes& lanes, UpdaterMemory& memory, std::uint32_t batches) {
-  if (lanes.leads())
-    while (device::block_wide(memory.received).load(device::Order::kAcquire) != batches) __nanosleep(20);
+MOTIFLUX_DEVICE void tell_received(const Lanes& lanes, UpdaterMemory& memory, std::uint32_t looks,
+                                   bool hands_over) {
   lanes.sync();
+  if (!lanes.leads()) return;
+  memory.hands_over = hands_over ? 1 : 0;
+  device::block_wide(memory.looks).store(looks, device::Order::kRelease);
+}
+
+// Waits for that; whether updates may be handed over.
+template <class Lanes>
+MOTIFLUX_DEVICE bool has_received(const Lanes& lanes, UpdaterMemory& memory, std::uint32_t looks) {
+  if (lanes.leads())
+    while (device::block_wide(memory.looks).load(device::Order::kAcquire) != looks) __nanosleep(20);
+  lanes.sync();
+  return memory.hands_over != 0;
 }
 
 // Writes batches of few changes, as long as one is listed; `goes_on` becomes false if the kernel ends.
@@ -192,21 +204,35 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     const std::uint64_t moment = before + 1 + lanes.lane();
     ExpectedTicket expected;
     if (roles.issues) {
-      if (lanes.leads()) begin_with_early(stream.graph.stages, memory.searches, last);
+      if (lanes.leads()) begin_ahead(stream.graph.stages, memory.searches, last);
       if (opens) place.plans.know(stream, listed.updates_of_batch[lanes.lane()].of);
       expected.look(lanes, stream, opens);
     }
     NextLines<Lanes> lines{};
     bool asked = false;
     if (roles.receives) {
-      const std::uint32_t rest = pending.count - pending.written - listed.updates;
-      asked = has_room_for_next<Lanes>(stream, rest) && memory.parks == 0;
-      if (asked) lines.ask(lanes, stream, pending.received + 1);
+      // Once while rows are prepared, if few updates are pending, and again for those that come meanwhile.
+      for (const bool keeps : {true, false}) {
+        const std::uint32_t rest = pending.count - pending.written - (keeps ? 0 : listed.updates);
+        asked = has_room_for_next<Lanes>(stream, rest) && memory.parks == 0;
+        if (asked) lines.ask(lanes, stream, pending.received + 1);
+        if (!keeps) break;
+        receive_next(lanes, stream, pending, lines, asked);
+        tell_received(lanes, memory, place.looks + 1, asked);
+      }
+    }
+    ++place.looks;
+    if (roles.issues) {
+      ExpectedTicket next;
+      next.look(lanes, stream, true);
+      if (has_received(lanes, memory, place.looks))
+        hand_over_early(lanes, stream, pending, memory.searches, listed.updates, before + 1, 0,
+                        place.free_until, place.early_plans, next);
     }
     team.sync();
     end_step(team, batch, Step::kReserve);
     if (batch.failed != 0 || batch.too_long != 0) {
-      if (roles.issues && lanes.leads()) begin_with_early(stream.graph.stages, memory.searches, before);
+      if (roles.issues && lanes.leads()) begin_ahead(stream.graph.stages, memory.searches, before);
       give_back_few(team, stream.graph, batch);
       return any;
     }
@@ -214,7 +240,7 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     if (roles.writes) write_prepared(lanes, stream, place.turn, before + 1, roles.warp, roles.writers);
     if (roles.warp == 0) end_step(lanes, batch, Step::kWritten, step);
     std::uint64_t ticket = kNoTicket;
-    ++place.batches;
+    ++place.looks;
     if (roles.issues) {
       if (lanes.leads()) commit(stream.graph.stages, last);
       ticket = open_updates(lanes, stream, listed.updates_of_batch[lanes.lane()], moment, opens, place.plans,
@@ -230,10 +256,7 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
           lanes.ballot(lanes.leads() && is_to_look_up(stream, memory, turn % kTurnsOfHost == 0)) != 0;
       lanes.sync();
       receive_next(lanes, stream, pending, lines, asked && !looks_up);
-      if (lanes.leads()) {
-        memory.hands_over = looks_up ? 0 : 1;
-        device::block_wide(memory.received).store(place.batches, device::Order::kRelease);
-      }
+      tell_received(lanes, memory, place.looks, !looks_up);
       if (looks_up) {
         if (lanes.leads()) next.updates = 0;
       } else {
@@ -242,10 +265,11 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
       end_step(lanes, batch, Step::kListed, step);
     }
     if (roles.issues) {
-      wait_until_received(lanes, memory, place.batches);
-      if (memory.hands_over != 0)
-        hand_over_early(lanes, stream, pending, memory.searches, last + 1, last, place.free_until,
-                        place.early_plans, ExpectedTicket());
+      ExpectedTicket next;
+      next.look(lanes, stream, true);
+      if (has_received(lanes, memory, place.looks))
+        hand_over_early(lanes, stream, pending, memory.searches, 0, last + 1, last, place.free_until,
+                        place.early_plans, next);
       end_step(lanes, batch, Step::kHandedOver, step);
     }
     if (roles.fills) {
@@ -351,13 +375,13 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
     if (next != Next::kWrite) end_step(team, memory.batch, Step::kWait);
     // The first warp fills up what is kept, the last one looks for updates.
     if (next != Next::kWrite && roles.warp == 0) memory.kept.fill(warp, stream.graph.pool);
-    ExpectedTicket expected;
     if (next == Next::kReceive) {
+      ExpectedTicket expected;
       if (roles.receives) receive(warp, stream, pending);
       if (roles.issues) expected.look(warp, stream, true);
       team.sync();
       if (roles.issues)
-        hand_over_early(warp, stream, pending, memory.searches, place.published + 1, 0, place.free_until,
+        hand_over_early(warp, stream, pending, memory.searches, 0, place.published + 1, 0, place.free_until,
                         place.early_plans, expected);
     }
     if (roles.receives) list_next(warp, stream, roles.most_changes(), place.known, place.turn);
@@ -382,8 +406,9 @@ MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
     memory.pending.times.last = 0;  // while no kernel ran, no step took time
     memory.parks = 0;
     memory.pending.early = 0;
-    memory.searches = {};
-    memory.received = 0;
+    memory.searches = {0, kMostUpdates};
+    memory.looks = 0;
+    begin_ahead(stream.graph.stages, memory.searches, published(stream.graph.stages));
     memory.listed[0].updates = memory.listed[1].updates = 0;
     memory.batch.times = &memory.pending.times;
   }

@@ -35,7 +35,7 @@ struct Progress {
   std::uint64_t collected;  // by the collector: slots of this update and all before may be used again
   std::uint64_t unlinked;   // slabs that were unlinked and are not freed
   std::uint64_t freed_versions, freed_slabs;
-  std::uint64_t begun;         // by the updater: this update and all before are published, or about to be
+  std::uint64_t begun;         // by the updater: this update and all before are published, or may be searched
   std::uint64_t committed;     // by the updater: this update and all before are published, or will be
   std::uint64_t early_ended;   // by executors: early searches that read no more, or are early no more
   std::uint64_t turns;         // by executors, for the watchdog: grows while they search
@@ -87,14 +87,13 @@ MOTIFLUX_DEVICE std::uint64_t published(const Stages& stages) {
 
 // Of the updater: updates that were handed over to be searched before they are published.
 struct EarlySearches {
-  std::uint64_t until;  // they are among the updates up to this one
   std::uint64_t begun;  // how many there were since the kernel was launched
+  std::uint64_t ahead;  // they are among so many updates after the last one that is published or written
 };
 
-// The same as `begin`, but for updates that may be searched early: they stay begun.
-MOTIFLUX_DEVICE void begin_with_early(const Stages& stages, const EarlySearches& early,
-                                      std::uint64_t moment) {
-  begin(stages, early.until > moment ? early.until : moment);
+// The same as `begin`, and so many more updates are begun: they may be searched already.
+MOTIFLUX_DEVICE void begin_ahead(const Stages& stages, const EarlySearches& early, std::uint64_t moment) {
+  begin(stages, moment + early.ahead);
 }
 
 // Notes that an early search reads no more, or goes on as any other, as its update is published. Called by

@@ -73,7 +73,7 @@ MOTIFLUX_DEVICE_CALL Written write_updates(const Team& team, const Lanes& lanes,
   for (;;) {
     if (!detail::wait_for_slots(team, stages, batch, before + count, free_until)) return Written::kStopped;
     end_step(team, batch, Step::kRoom);
-    if (team.thread() == 0) begin_with_early(stages, early, before + count);
+    if (team.thread() == 0) begin_ahead(stages, early, before + count);
     prepare_batch(team, lanes, graph, updates, count, before + 1, batch);
     const bool too_long = batch.too_long != 0;
     if (!too_long && write_batch(team, graph, batch, kept, memory != kScattered)) break;
