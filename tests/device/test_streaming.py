@@ -217,9 +217,10 @@ def test_updates_are_answered_under_many_schedules(gpu: Device, part: int) -> No
 
 @pytest.mark.turns(8, "emulated")
 def test_answers_are_the_same_without_shortcuts(gpu: Device) -> None:
-    for seed in range(6):
-        without = frozenset([{"few"}, {"few", "lines"}, {"early"}][seed % 3])
-        check(gpu, seed, patterns=["triangle", "edge"], count=60, settings={"without": without})
+    names = ("few", "few lines", "strips", "ended lines", "fetched", "strips ended", "early", "early few")
+    for seed, without in enumerate(names):
+        settings = {"without": frozenset(without.split()), "updater_warps": 8 if seed % 2 else 4}
+        check(gpu, seed, patterns=["triangle", "edge"], count=60, settings=settings)
 
 
 @pytest.mark.turns(4, "emulated")
@@ -262,7 +263,7 @@ def test_answers_are_taken_in_the_order_of_the_stream(gpu: Device, order: str) -
 def test_many_rows_are_written_at_once(gpu: Device, warps: int) -> None:
     """Batches change many rows, each once but for some; rows of more than 64 entries are among them.
 
-    Two warps change 64 rows in a batch, and 16 warps 52: 13 of them write four rows each.
+    Batches change 64 rows: two warps have one that writes eight rows at a time, 16 warps have 13 of them.
     """
     vertices, hub = 160, 0
     random = np.random.default_rng(warps)
@@ -293,8 +294,45 @@ def test_many_rows_are_written_at_once(gpu: Device, warps: int) -> None:
         },
     )
     assert runs.answered == len(changes)
-    least = 16 if warps == 2 else 14  # updates of a batch, each of which changes two rows
+    least = 16  # updates of a batch, each of which changes two rows
     assert runs.counters["batches"] * least < runs.answered
+
+
+@pytest.mark.turns(8, "emulated")
+@pytest.mark.parametrize("warps", [1, 4, 16])
+@pytest.mark.parametrize("without", ["", "strips", "ended"])
+def test_long_rows_are_copied_in_strips(gpu: Device, warps: int, without: str) -> None:
+    """Rows of hubs have hundreds of entries, of which some end; edges between hubs count what they share."""
+    hubs, vertices = 5, 420
+    random = np.random.default_rng(warps)
+    between = [(u, v) for u in range(hubs) for v in range(u + 1, hubs)]
+    leaves = [(hub, leaf) for hub in range(hubs) for leaf in range(hubs, vertices)]
+    there = {edge for edge in leaves if random.random() < (0.05, 0.3, 0.6, 0.9, 1.0)[edge[0]]}
+    edges, changes = sorted(there), []
+    for turn in range(240):
+        pairs = between if turn % 3 == 0 else leaves
+        edge = pairs[int(random.integers(len(pairs)))]
+        for again in range(2 if random.random() < 0.1 else 1):
+            changes.append(("-" if edge in there else "+", *edge))
+            there ^= {edge}
+            edge = leaves[int(random.integers(len(leaves)))] if again == 0 else edge
+    runs = compare_monitors(
+        gpu,
+        warps,
+        mf.Graph.from_edges(edges, num_vertices=vertices),
+        [mf.Pattern.from_edges(PATTERNS["triangle"])],
+        changes,
+        parts=2,
+        matches=False,
+        settings={
+            "checks": False,
+            "slot_count": 128,
+            "updater_warps": warps,
+            "versions": 64 * 40_000,
+            "without": frozenset(without.split()),
+        },
+    )
+    assert runs.answered == len(changes)
 
 
 @pytest.mark.turns(4, "emulated")

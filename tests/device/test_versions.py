@@ -245,21 +245,22 @@ def test_memory_that_is_short_makes_the_updater_wait(graph_of: GraphOf, gpu: Dev
 
 
 def test_a_batch_whose_rows_do_not_fit_at_once_is_written_in_parts(graph_of: GraphOf) -> None:
-    # Nothing is collected during a batch: whatever the schedule, memory suffices for at most 20 new versions.
-    pairs, spare = 32, 20
+    # Nothing is collected during a batch: whatever the schedule, memory suffices for at most 20 new versions,
+    # of two units each.
+    pairs, spare = 32, 40
     rows = 2 * pairs
-    loaded = [(2 * number, 2 * number + 1) for number in range(pairs)]
+    loaded = [(number, (number + 1) % rows) for number in range(rows)]
     changes: list[Change] = [((number, pairs + number), True) for number in range(pairs)]
     for seed in (0, 1, 4, 7):  # their first batches have 23 updates and more, of two rows each
         model = Model(rows, UNDIRECTED)
-        model.load(loaded, [0] * pairs)
+        model.load(loaded, [0] * rows)
         asked = asked_of(changes, 0, pairs)
-        with graph_of(rows, seed=seed, units=1 + rows + spare) as graph:
+        with graph_of(rows, seed=seed, units=1 + 2 * rows + spare) as graph:
             assert graph.load(model.now)
             run = graph.run(changes, [0] * pairs, asked, batch_size=pairs, seed=seed)
         check_run(model, [0] * pairs, changes, asked, run)
         assert run.progress.freed_versions == rows
-        assert run.counts.high_water <= rows + spare
+        assert run.counts.high_water <= 2 * rows + spare
         assert 0 < run.counts.merges < run.counts.refusals
 
 

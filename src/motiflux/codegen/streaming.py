@@ -53,7 +53,7 @@ MOST_IN_FLIGHT = 1 << 20
 """``view::kMostInFlight``."""
 FARTHEST_END = 2**32 - 3
 """``view::kFarthestEnd``."""
-VERSION_BYTES, SLAB_BYTES = 32, 672
+VERSION_BYTES, SLAB_BYTES = 48, 672
 """Bytes of ``view::Version`` and ``view::Slab``."""
 BATCH_BYTES = 30_760
 """Bytes of ``streaming::Batch``."""
@@ -88,7 +88,7 @@ STAMPS = "seen", "begun", "published", "issued", "taken", "ready", "searched", "
 """``streaming::Stamp``."""
 LINE_WORDS, UPDATE_LINE_WORDS = 8, 4
 """64-bit words of ``streaming::AnswerLine`` and ``streaming::UpdateLine``."""
-SHORTCUTS = ("few", "early")
+SHORTCUTS = "few", "early", "strips", "ended", "fetched"
 """Shorter ways to an answer that units can leave out (``streaming/shortcuts.hpp``)."""
 STEP_TIMES = np.dtype([("last", "<u8"), ("batches", "<u8"), ("cycles", "<u8", len(STEPS))])
 """``streaming::StepTimes``."""

@@ -4,7 +4,8 @@
 //   slabs           | s s s . . . . . |                       that hold no versions
 //
 // They are in shared memory, and of the pool neither in use nor free. A group of lanes fills them up while
-// others wait for updates. They go back before free blocks are merged.
+// others wait for updates, or fetches blocks while others take, and adds them when these do not. They go back
+// before free blocks are merged.
 #pragma once
 
 #include "motiflux/streaming/slabs.hpp"
@@ -43,14 +44,21 @@ struct KeptBlocks {
   static constexpr std::uint64_t kLeastPool = 1 << 20;  // units of a pool of which middle blocks are kept
   static constexpr std::uint32_t kSlabs = kClasses;     // the number of their count
 
-  std::uint64_t units, bytes;  // that were taken and not counted as in use yet
+  static constexpr std::uint32_t kMostFetched = kPops + kMost / 2;  // of a class
+
+  // That were taken and not counted as in use yet: less than what is kept. Words of 32 bits are added to by
+  // one instruction in shared memory.
+  std::uint32_t units, bytes;
   std::uint32_t counts[kClasses + 1];
   std::uint32_t blocks[kClasses + 1][kMost];
+  std::uint32_t fetched[kClasses + 1];  // how many blocks are to be added
+  std::uint32_t fetched_blocks[kClasses + 1][kMostFetched];
 
   // Called by one thread.
   MOTIFLUX_DEVICE void clear() {
     units = bytes = 0;
     for (std::uint32_t& count : counts) count = 0;
+    for (std::uint32_t& count : fetched) count = 0;
   }
 
   MOTIFLUX_DEVICE std::uint32_t take_version(const Pool& pool, std::uint64_t bytes, Uncounted& taken) {
@@ -71,8 +79,8 @@ struct KeptBlocks {
 
   MOTIFLUX_DEVICE void count(const Uncounted& taken) {
     if (taken.units == 0) return;
-    device::block_wide(units).fetch_add(taken.units, device::Order::kRelaxed);
-    device::block_wide(bytes).fetch_add(taken.bytes, device::Order::kRelaxed);
+    device::block_wide(units).fetch_add(static_cast<std::uint32_t>(taken.units), device::Order::kRelaxed);
+    device::block_wide(bytes).fetch_add(static_cast<std::uint32_t>(taken.bytes), device::Order::kRelaxed);
   }
 
   // Gives all back; called by one thread while no other takes.
@@ -86,19 +94,18 @@ struct KeptBlocks {
 
   // Whether little is left of some kind, so that a batch that is large may have to take memory itself.
   template <class Lanes>
-  MOTIFLUX_DEVICE bool is_short(const Lanes& lanes, const Pool& pool) const {
+  MOTIFLUX_DEVICE bool is_short(const Lanes& lanes, const Pool& pool) {
     bool found = false;
     for (std::uint32_t kind = lanes.lane(); kind <= kClasses; kind += Lanes::kLanes)
-      found |= 4 * counts[kind] < most_of(pool, kind);
+      found |= 2 * count_of(kind) < most_of(pool, kind);
     return lanes.ballot(found) != 0;
   }
 
-  // Takes what is missing, if there is some: a few blocks that were given back, and if less than half is
-  // there then, new ones, which come at once. Called by all lanes of a group while no other thread takes.
+  // Fetches what is missing, if there is some: a few blocks that were given back, and if less than half is
+  // there then, new ones, which come at once. Called by all lanes of a group; others may take what is kept.
   template <class Lanes>
-  MOTIFLUX_DEVICE void fill(const Lanes& lanes, const Pool& pool) {
+  MOTIFLUX_DEVICE void fetch(const Lanes& lanes, const Pool& pool) {
     static_assert(Lanes::kLanes > kClasses);
-    if (lanes.leads()) count_in_use(pool);
     const std::uint32_t kind = lanes.lane();
     std::uint32_t missing = 0;
     std::uint64_t units = 0;
@@ -117,8 +124,28 @@ struct KeptBlocks {
     else if (missing != 0)
       block = carve(pool, wanted);
     for (std::uint32_t carved = 0; block != kNoBlock && carved < missing; ++carved, block += units)
-      add(pool, kind, counts[kind]++, block);
+      note_fetched(pool, kind, block);
+  }
+
+  // Adds what was fetched. Called by all lanes of a group while no other thread takes.
+  template <class Lanes>
+  MOTIFLUX_DEVICE void add_fetched(const Lanes& lanes, const Pool& pool) {
     lanes.sync();
+    if (lanes.leads()) count_in_use(pool);
+    const std::uint32_t kind = lanes.lane();
+    if (kind <= kClasses) {
+      for (std::uint32_t number = 0; number < fetched[kind]; ++number)
+        blocks[kind][counts[kind]++] = fetched_blocks[kind][number];
+      fetched[kind] = 0;
+    }
+    lanes.sync();
+  }
+
+  // Both, where no other thread takes.
+  template <class Lanes>
+  MOTIFLUX_DEVICE void fill(const Lanes& lanes, const Pool& pool) {
+    fetch(lanes, pool);
+    add_fetched(lanes, pool);
   }
 
  private:
@@ -128,20 +155,23 @@ struct KeptBlocks {
     return kind == kSlabs || has_room ? kMostOfOthers : 0;
   }
 
-  // Takes blocks of a kind that were given back; returns how many new ones are to come.
-  MOTIFLUX_DEVICE std::uint32_t pop_some(const Pool& pool, std::uint32_t kind, std::uint32_t most) {
-    std::uint32_t count = counts[kind], popped[kPops];
-    const std::uint32_t wanted = most > count ? most - count : 0;
-    const std::uint32_t found = wanted != 0 ? detail::pop_several(pool, class_of(kind), popped, wanted) : 0;
-    for (std::uint32_t number = 0; number < kPops; ++number)
-      if (number < found) add(pool, kind, count++, popped[number]);
-    counts[kind] = count;
-    return 2 * count < most ? (most + 1) / 2 - count : 0;
+  MOTIFLUX_DEVICE std::uint32_t count_of(std::uint32_t kind) {
+    return device::block_wide(counts[kind]).load(device::Order::kRelaxed);
   }
 
-  MOTIFLUX_DEVICE void add(const Pool& pool, std::uint32_t kind, std::uint32_t at, std::uint32_t block) {
+  // Fetches blocks of a kind that were given back; returns how many new ones are to come.
+  MOTIFLUX_DEVICE std::uint32_t pop_some(const Pool& pool, std::uint32_t kind, std::uint32_t most) {
+    std::uint32_t popped[kPops];
+    const std::uint32_t count = count_of(kind), wanted = most > count ? most - count : 0;
+    const std::uint32_t found = wanted != 0 ? detail::pop_several(pool, class_of(kind), popped, wanted) : 0;
+    for (std::uint32_t number = 0; number < kPops; ++number)
+      if (number < found) note_fetched(pool, kind, popped[number]);
+    return 2 * (count + found) < most ? (most + 1) / 2 - count - found : 0;
+  }
+
+  MOTIFLUX_DEVICE void note_fetched(const Pool& pool, std::uint32_t kind, std::uint32_t block) {
     if (kind == kSlabs) clear_slab(pool, block);
-    blocks[kind][at] = block;
+    fetched_blocks[kind][fetched[kind]++] = block;
   }
 
   MOTIFLUX_DEVICE void count_in_use(const Pool& pool) {
@@ -157,9 +187,9 @@ struct KeptBlocks {
   // A block of a kind; kNoBlock if none is left. Threads of a batch take at the same time.
   MOTIFLUX_DEVICE std::uint32_t take_kept(std::uint32_t kind) {
     const auto count = device::block_wide(counts[kind]);
-    std::uint32_t found = count.load(device::Order::kRelaxed);
-    while (found > 0)
-      if (count.compare_exchange(found, found - 1, device::Order::kRelaxed)) return blocks[kind][found - 1];
+    const std::uint32_t found = count.fetch_add(~std::uint32_t{0}, device::Order::kRelaxed);
+    if (found - 1 < kMost) return blocks[kind][found - 1];
+    count.fetch_add(1, device::Order::kRelaxed);  // it was 0, or less for a moment
     return kNoBlock;
   }
 };

@@ -21,7 +21,8 @@ MOTIFLUX_DEVICE void write_first_version(const lanes::Group<32>& warp, const Loa
                                          std::uint32_t row, std::uint32_t block) {
   view::Version& version = *args.pool.at<view::Version>(block);
   const auto size = static_cast<std::uint32_t>(args.rows.degree(row));
-  if (warp.leads()) version = {kNoBlock, size, args.moment, 0, view::Life::kForever, args.first_row + row, 0};
+  if (warp.leads())
+    version = {kNoBlock, size, args.moment, 0, view::Life::kForever, args.first_row + row, 0, {}};
   warp.sync();
   const std::uint32_t* neighbors = args.rows.begin(row);
   for (std::uint32_t entry = warp.lane(); entry < size; entry += 32) {

@@ -18,12 +18,14 @@
 
 #include "motiflux/streaming/answering.hpp"
 #include "motiflux/streaming/executor.hpp"
-#include "motiflux/streaming/few_rows.hpp"
 #include "motiflux/streaming/hand_over.hpp"
 #include "motiflux/streaming/lines.hpp"
+#include "motiflux/streaming/list_few.hpp"
+#include "motiflux/streaming/prepare_few.hpp"
 #include "motiflux/streaming/receive.hpp"
 #include "motiflux/streaming/search_tables.hpp"
 #include "motiflux/streaming/team.hpp"
+#include "motiflux/streaming/write_few.hpp"
 
 namespace motiflux::streaming {
 
@@ -63,6 +65,8 @@ struct UpdaterMemory {
   BatchAnywhere batch;
   BatchOf<kFewChanges> few;  // the memory of most batches
   FewChanges listed[2];      // the batch that is written, and the next one
+  FewRows rows;              // of the first
+  RowSlots slots;
   EarlySearches searches;
   std::uint32_t looks;       // how often updates were received while a batch was written, or not to be
   std::uint32_t hands_over;  // whether some were, the last time
@@ -117,7 +121,7 @@ MOTIFLUX_DEVICE_CALL void list_next(const Lanes& lanes, const Stream& stream, st
   FewChanges& next = memory.listed[turn];
   const std::uint32_t written = pending.written, count = pending.count - written;
   if (kWritesFew && count != 0)
-    return list_few(lanes, stream.graph, pending.updates + written, count, most, known, next);
+    return list_few(lanes, stream.graph, pending.updates + written, count, most, known, memory.slots, next);
   lanes.sync();
   if (lanes.leads()) next.updates = 0;
   lanes.sync();
@@ -136,7 +140,7 @@ using ListedBatch = FewBatch<BatchOf<kFewChanges>>;
 // The batch that is listed with a number; `first`: the moment of its first update.
 MOTIFLUX_DEVICE ListedBatch listed_batch(std::uint32_t turn, std::uint64_t first) {
   UpdaterMemory& memory = updater_memory();
-  return {memory.listed[turn], memory.few, first, memory.batch.times};
+  return {memory.listed[turn], memory.rows, memory.few, first, memory.batch.times};
 }
 
 // prepare_few and write_few of a listed batch: called, so that their registers are their own.
@@ -172,6 +176,21 @@ MOTIFLUX_DEVICE bool has_received(const Lanes& lanes, UpdaterMemory& memory, std
     while (device::block_wide(memory.looks).load(device::Order::kAcquire) != looks) __nanosleep(20);
   lanes.sync();
   return memory.hands_over != 0;
+}
+
+// Fills up the blocks at hand, if few are left: fetches them, or adds them, too, if no warp takes blocks.
+template <class Lanes>
+MOTIFLUX_DEVICE_CALL void fill_up(const Lanes& lanes, const Stream& stream) {
+  UpdaterMemory& memory = updater_memory();
+  KeptBlocks& kept = memory.kept;
+  const std::uint64_t step = begin_step();
+  if (kept.is_short(lanes, stream.graph.pool)) {
+    if (kFetchesBlocks)
+      kept.fetch(lanes, stream.graph.pool);
+    else
+      kept.fill(lanes, stream.graph.pool);
+  }
+  end_step(lanes, memory.batch, Step::kFilled, step);
 }
 
 // Writes batches of few changes, as long as one is listed; `goes_on` becomes false if the kernel ends.
@@ -229,8 +248,10 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
         hand_over_early(lanes, stream, pending, memory.searches, listed.updates, before + 1, 0,
                         place.free_until, place.early_plans, next);
     }
+    if (roles.fills && kFetchesBlocks) fill_up(lanes, stream);
     team.sync();
     end_step(team, batch, Step::kReserve);
+    if (roles.fills && kFetchesBlocks) memory.kept.add_fetched(lanes, stream.graph.pool);
     if (batch.failed != 0 || batch.too_long != 0) {
       if (roles.issues && lanes.leads()) begin_ahead(stream.graph.stages, memory.searches, before);
       give_back_few(team, stream.graph, batch);
@@ -272,11 +293,7 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
                         place.early_plans, next);
       end_step(lanes, batch, Step::kHandedOver, step);
     }
-    if (roles.fills) {
-      step = begin_step();
-      if (memory.kept.is_short(lanes, stream.graph.pool)) memory.kept.fill(lanes, stream.graph.pool);
-      end_step(lanes, batch, Step::kFilled, step);
-    }
+    if (roles.fills && !kFetchesBlocks) fill_up(lanes, stream);
     team.sync();
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
     check_batch(team, stream.graph, batch);

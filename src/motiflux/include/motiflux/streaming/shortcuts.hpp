@@ -18,4 +18,25 @@ inline constexpr bool kSearchesEarly = false;
 inline constexpr bool kSearchesEarly = true;
 #endif
 
+// Rows of a batch of few changes are copied by all warps, in strips; else each by the warp that prepared it.
+#if defined(MOTIFLUX_WITHOUT_STRIPS)
+inline constexpr bool kDealsStrips = false;
+#else
+inline constexpr bool kDealsStrips = true;
+#endif
+
+// Which entries of a version ended is known from its header, as long as they are few; else lives are read.
+#if defined(MOTIFLUX_WITHOUT_ENDED)
+inline constexpr bool kKnowsEnded = false;
+#else
+inline constexpr bool kKnowsEnded = true;
+#endif
+
+// Blocks at hand are filled up while rows of a batch are prepared; else while they are written.
+#if defined(MOTIFLUX_WITHOUT_FETCHED)
+inline constexpr bool kFetchesBlocks = false;
+#else
+inline constexpr bool kFetchesBlocks = true;
+#endif
+
 }  // namespace motiflux::streaming

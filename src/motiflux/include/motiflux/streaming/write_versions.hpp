@@ -46,6 +46,7 @@ MOTIFLUX_DEVICE void note_ends(const StreamGraph& graph, const WrittenRow& row) 
   if (row.old_ended == 0) return;
   view::Version& version = *graph.version(row.old);
   version.ended += row.old_ended;
+  version.at.entries[0] = view::EndedEntries::kUnknown;
   const auto until = static_cast<std::uint32_t>(row.old_ends - version.first);
   if (until < version.clean_until)
     device::device_wide(version.clean_until).store(until, device::Order::kRelaxed);
@@ -66,6 +67,7 @@ MOTIFLUX_DEVICE void write_header(const StreamGraph& graph, const Batch& batch, 
       row.ended != 0 ? static_cast<std::uint32_t>(row.ends - row.from) : view::Life::kForever;
   version.row = row.row;
   version.ended = row.ended;
+  version.at.entries[0] = view::EndedEntries::kUnknown;  // if there are any
 }
 
 // The insertions of a row before an id.

@@ -30,7 +30,16 @@ inline constexpr std::uint64_t kMostInFlight = std::uint64_t{1} << 20;
 inline constexpr std::uint32_t kFarMoment = Life::kForever - 1;
 inline constexpr std::uint32_t kFarthestEnd = Life::kForever - 2;
 
-struct Version {
+// Entries of a version whose lifetime has an end, in the order of the ends: the first ones, as its header
+// counts them.
+struct EndedEntries {
+  static constexpr std::uint32_t kMost = 8;
+  static constexpr std::uint32_t kUnknown = 0xffff;  // instead of the first one: they are not known
+
+  std::uint16_t entries[kMost];
+};
+
+struct alignas(16) Version {
   std::uint32_t link;  // of the pool, or to the next version that an update cut
   std::uint32_t size;  // entries
   std::uint64_t first;
@@ -39,6 +48,7 @@ struct Version {
   std::uint32_t row;
   // Entries whose lifetime has an end; of an old version its slab.
   std::uint32_t ended;
+  EndedEntries at;  // these, of the newest version
 
   MOTIFLUX_HOST_DEVICE std::uint32_t* ids() { return reinterpret_cast<std::uint32_t*>(this + 1); }
   MOTIFLUX_HOST_DEVICE Life* lives() { return reinterpret_cast<Life*>(ids() + size + size % 2); }

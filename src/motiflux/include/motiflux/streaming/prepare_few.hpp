@@ -1,0 +1,152 @@
+// Which changes of a batch of few changes have an effect, and what is to be written of their rows.
+#pragma once
+
+#include "motiflux/streaming/find_in_rows.hpp"
+
+namespace motiflux::streaming {
+
+namespace detail {
+
+// What is known of a row's newest version. Called by one lane.
+MOTIFLUX_DEVICE VersionBefore version_before(const view::Version& version) {
+  VersionBefore before{version.first, version.clean_until, version.ended, 0, 0, version.at};
+  const bool knows = before.ended <= kMostEnded && before.at.entries[0] != view::EndedEntries::kUnknown;
+  if (knows && kKnowsEnded) before.known = before.ended;
+  return before;
+}
+
+// The living entry of an id, whose last entry was found; or kNoEntry. Equal entries have lifetimes one after
+// the other, so that only the last one may live.
+MOTIFLUX_DEVICE std::uint32_t living_entry(const StreamGraph& graph, std::uint32_t block,
+                                           const VersionBefore& before, const FoundId& found,
+                                           std::uint32_t id) {
+  if (found.entry == kNoEntry || before.ended == 0) return found.entry;
+  view::Version& version = *graph.version(block);
+  if (found.is_beyond) return find_living(version, id);
+  std::uint32_t unused;
+  const bool lives = before.knows_ended() ? before.lives(found.entry, unused)
+                                          : version.lives()[found.entry].last == view::Life::kForever;
+  return lives ? found.entry : kNoEntry;
+}
+
+// The same as plan_row for a row with one change.
+MOTIFLUX_DEVICE void plan_only_change(const StreamGraph& graph, const VersionBefore& before,
+                                      std::uint64_t moment, bool inserts, bool effective, WrittenRow& row) {
+  row.from = effective && (inserts || moment - before.first > graph.farthest_end) ? moment : view::kNoEnd;
+  const bool ends_old = effective && !inserts && row.from == view::kNoEnd;
+  row.old_ends = ends_old ? moment : view::kNoEnd;
+  row.ends = effective && !inserts && !ends_old ? moment : view::kNoEnd;
+  row.inserted = effective && inserts ? 1 : 0;
+  row.old_ended = ends_old ? 1 : 0;
+  row.ended = row.ends != view::kNoEnd ? 1 : 0;
+  row.fresh_size = row.old_size - before.ended - row.old_ended + row.inserted;
+}
+
+// Notes what an update does, as its first change tells.
+template <class Batch>
+MOTIFLUX_DEVICE void note_effect(const StreamGraph& graph, const Update& update, bool effective,
+                                 std::uint32_t change, const Batch& batch) {
+  if ((batch.update_of[change] & Batch::kFirstPlace) == 0) return;
+  UpdateSlot& slot = graph.stages.slot(batch.moment(change));
+  const bool has_effect = effective || (update.inserts & Update::kJudged) != 0;
+  const Effect effect = update.is_insertion() ? Effect::kAppears : Effect::kVanishes;
+  slot.cut = kNoBlock;
+  slot.effect = static_cast<std::uint32_t>(has_effect ? effect : Effect::kNone);
+}
+
+// Notes in how many parts a row is written: what is known without its entries, and strips of these; or all of
+// them at once, if the ended ones are not known.
+template <class Batch>
+MOTIFLUX_DEVICE void note_parts(const WrittenRow& row, std::uint32_t change, Batch& batch) {
+  const bool copies = is_renewed(row) && row.old_size > 0, knows = batch.before[change].knows_ended();
+  const std::uint32_t strips = copies && knows ? (row.old_size + kStrip - 1) / kStrip : 0;
+  batch.strips[change] = strips;
+  batch.left[change] = 1 + (copies && !knows ? 1 : strips);
+}
+
+// Judges a change, and takes memory for its row; called by one lane. `newest`: the row's version before.
+// `in_head`: as of reserve.
+template <class Batch, class Kept>
+MOTIFLUX_DEVICE void prepare_row(const StreamGraph& graph, const Update& update, std::uint32_t change,
+                                 std::uint32_t newest, bool in_head, const FoundId& found, Batch& batch,
+                                 Kept& kept) {
+  const std::uint64_t key = batch.keys[change];
+  VersionBefore& before = batch.before[change];
+  before = {};
+  WrittenRow row{};
+  if (newest != kNoBlock) {
+    const view::Version& version = *graph.version(newest);  // its first bytes have come with the ids
+    before = version_before(version);
+    row.old_size = version.size;
+  }
+  before.less = found.less;
+  const std::uint32_t entry = living_entry(graph, newest, before, found, static_cast<std::uint32_t>(key));
+  const bool inserts = update.is_insertion(), lives = entry != kNoEntry, effective = inserts != lives;
+  batch.states[change] =
+      (inserts ? kInserts : 0) | (effective ? kEffective : 0) | (effective && lives ? kEndsOld : 0);
+  batch.row_of[change] = batch.inserted[change] = change;
+  batch.newest[change] = newest;
+  batch.entries[change] = entry;
+  note_effect(graph, update, effective, change, batch);
+  row.row = static_cast<std::uint32_t>(key >> 32);
+  row.first_change = row.first_inserted = change;
+  row.end_change = change + 1;
+  row.old = newest;
+  plan_only_change(graph, before, batch.moment(change), inserts, effective, row);
+  if (is_renewed(row) && graph.most_entries != 0 && row.fresh_size > graph.most_entries)
+    device::device_wide(batch.too_long).store(1, device::Order::kRelaxed);
+  const bool is_usual = !is_renewed(row) || (inserts && row.old_size <= kMostOfWarp);
+  if (!is_usual || !reserve(graph, row, in_head, kept))
+    device::device_wide(batch.failed).store(1, device::Order::kRelaxed);
+  note_parts(row, change, batch);
+  batch.written[change] = row;
+}
+
+// Prepares the rows of a warp: those of the changes `first`, `first` + `step` and so on, each looked up by so
+// many lanes.
+template <std::uint32_t lanes, class Warp, class Batch, class Kept>
+MOTIFLUX_DEVICE void prepare_rows(const Warp& warp, const StreamGraph& graph, const Update* updates,
+                                  std::uint32_t first, std::uint32_t step, Batch& batch, Kept& kept) {
+  static_assert(lanes == Warp::kLanes || lanes * kRowsOfWarp == Warp::kLanes);
+  std::uint32_t change;
+  const bool has_row = has_change(batch, first, step, warp.lane() / lanes, change);
+  const bool owns = has_row && warp.lane() % lanes == 0;
+  const std::uint64_t key = has_row ? batch.keys[change] : 0;
+  const auto row = static_cast<std::uint32_t>(key >> 32);
+  std::uint32_t newest = kNoBlock;
+  bool in_head = false;
+  if (has_row) {
+    newest = newest_of(graph, row);
+    in_head = has_room_in_head(graph, row);
+  }
+  const FoundId found = find_id<lanes>(warp, graph, newest, static_cast<std::uint32_t>(key));
+  if (!owns) return;
+  prepare_row(graph, updates[batch.update_of[change] & ~Batch::kFirstPlace], change, newest, in_head, found,
+              batch, kept);
+}
+
+}  // namespace detail
+
+// Prepares the rows of a batch of few changes, by a warp: those of the changes `warp_number`, and as many
+// after that as there are `warps`. What is not usual is noted: then nothing is changed.
+template <class Warp, class Batch, class Kept>
+MOTIFLUX_DEVICE void prepare_few(const Warp& warp, std::uint32_t warp_number, std::uint32_t warps,
+                                 const StreamGraph& graph, const Update* updates, Batch& batch, Kept& kept) {
+  if (batch.changes <= warps) {
+    if (warp_number < batch.changes)
+      detail::prepare_rows<Warp::kLanes>(warp, graph, updates, warp_number, warps, batch, kept);
+    return;
+  }
+  constexpr std::uint32_t kLanesOfRow = Warp::kLanes / kRowsOfWarp;
+  for (std::uint32_t first = warp_number; first < batch.changes; first += kRowsOfWarp * warps)
+    detail::prepare_rows<kLanesOfRow>(warp, graph, updates, first, warps, batch, kept);
+}
+
+// Gives back what was taken for a batch that is not usual.
+template <class Team, class Batch>
+MOTIFLUX_DEVICE void give_back_few(const Team& team, const StreamGraph& graph, const Batch& batch) {
+  detail::for_each(team, batch.changes, [&](std::uint32_t i) { detail::give_back(graph, batch.written[i]); });
+  team.sync();
+}
+
+}  // namespace motiflux::streaming
