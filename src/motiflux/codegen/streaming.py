@@ -81,7 +81,8 @@ UPDATE_SLOT = np.dtype([("done", "<u8"), ("cut", "<u4"), ("effect", "<u4")])
 STEPS = (
     "wait", "receive", "room", "list", "sort", "judge",
     "reserve", "headers", "copy", "install", "publish", "issue",
-    "prepared", "written", "opened", "listed", "filled", "handed_over",
+    "prepared", "written", "opened", "listed", "filled",
+    "found", "copied", "fetched", "handed_over",
 )  # fmt: skip
 """``streaming::Step``."""
 STAMPS = "seen", "begun", "published", "issued", "taken", "ready", "searched", "answered", "told"

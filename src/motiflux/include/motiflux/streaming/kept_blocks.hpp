@@ -44,15 +44,13 @@ struct KeptBlocks {
   static constexpr std::uint64_t kLeastPool = 1 << 20;  // units of a pool of which middle blocks are kept
   static constexpr std::uint32_t kSlabs = kClasses;     // the number of their count
 
-  static constexpr std::uint32_t kMostFetched = kPops + kMost / 2;  // of a class
-
   // That were taken and not counted as in use yet: less than what is kept. Words of 32 bits are added to by
   // one instruction in shared memory.
   std::uint32_t units, bytes;
   std::uint32_t counts[kClasses + 1];
   std::uint32_t blocks[kClasses + 1][kMost];
   std::uint32_t fetched[kClasses + 1];  // how many blocks are to be added
-  std::uint32_t fetched_blocks[kClasses + 1][kMostFetched];
+  std::uint32_t fetched_blocks[kClasses + 1][kPops];
 
   // Called by one thread.
   MOTIFLUX_DEVICE void clear() {
@@ -92,52 +90,51 @@ struct KeptBlocks {
     }
   }
 
-  // Whether little is left of some kind, so that a batch that is large may have to take memory itself.
+  // Whether of some kind fewer are left than so many quarters of the most.
   template <class Lanes>
-  MOTIFLUX_DEVICE bool is_short(const Lanes& lanes, const Pool& pool) {
+  MOTIFLUX_DEVICE bool is_short(const Lanes& lanes, const Pool& pool, std::uint32_t quarters) {
     bool found = false;
     for (std::uint32_t kind = lanes.lane(); kind <= kClasses; kind += Lanes::kLanes)
-      found |= 2 * count_of(kind) < most_of(pool, kind);
+      found |= 4 * count_of(kind) < quarters * most_of(pool, kind);
     return lanes.ballot(found) != 0;
   }
 
-  // Fetches what is missing, if there is some: a few blocks that were given back, and if less than half is
-  // there then, new ones, which come at once. Called by all lanes of a group; others may take what is kept.
+  // Fetches a few blocks of each kind that were given back, if some are missing. Called by all lanes of a
+  // group; others may take what is kept.
   template <class Lanes>
   MOTIFLUX_DEVICE void fetch(const Lanes& lanes, const Pool& pool) {
     static_assert(Lanes::kLanes > kClasses);
     const std::uint32_t kind = lanes.lane();
-    std::uint32_t missing = 0;
-    std::uint64_t units = 0;
-    if (kind <= kClasses) {
-      units = units_of_class(class_of(kind));
-      missing = pop_some(pool, kind, most_of(pool, kind));
+    if (kind > kClasses) return;
+    const std::uint32_t count = count_of(kind), most = most_of(pool, kind);
+    if (count >= most) return;
+    std::uint32_t popped[kPops];
+    const std::uint32_t found = detail::pop_several(pool, class_of(kind), popped, most - count);
+    for (std::uint32_t number = 0; number < kPops; ++number) {
+      if (number >= found) continue;
+      if (kind == kSlabs) clear_slab(pool, popped[number]);
+      fetched_blocks[kind][number] = popped[number];
     }
-    // All that is new comes at once, if there is as much.
-    const auto wanted = static_cast<std::uint32_t>(missing * units);
-    const std::uint32_t before = lanes.sums_before(wanted);
-    const std::uint32_t all = lanes.broadcast(before + wanted, Lanes::kLanes - 1);
-    std::uint32_t block = lanes.leads() && all != 0 ? carve(pool, all) : kNoBlock;
-    block = lanes.broadcast(block);
-    if (block != kNoBlock)
-      block += before;
-    else if (missing != 0)
-      block = carve(pool, wanted);
-    for (std::uint32_t carved = 0; block != kNoBlock && carved < missing; ++carved, block += units)
-      note_fetched(pool, kind, block);
+    fetched[kind] = found;
   }
 
-  // Adds what was fetched. Called by all lanes of a group while no other thread takes.
+  // Adds what was fetched, and new blocks of kinds of which less than half is there then; these come at once.
+  // Called by all lanes of a group while no other thread takes.
   template <class Lanes>
   MOTIFLUX_DEVICE void add_fetched(const Lanes& lanes, const Pool& pool) {
     lanes.sync();
     if (lanes.leads()) count_in_use(pool);
     const std::uint32_t kind = lanes.lane();
+    std::uint32_t missing = 0;
+    std::uint64_t units = 0;
     if (kind <= kClasses) {
-      for (std::uint32_t number = 0; number < fetched[kind]; ++number)
-        blocks[kind][counts[kind]++] = fetched_blocks[kind][number];
-      fetched[kind] = 0;
+      units = units_of_class(class_of(kind));
+      missing = add_fetched_of(kind, most_of(pool, kind));
     }
+    const auto wanted = static_cast<std::uint32_t>(missing * units);
+    const std::uint32_t before = lanes.sums_before(wanted);
+    const std::uint32_t all = lanes.broadcast(before + wanted, Lanes::kLanes - 1);
+    if (all != 0) add_new(lanes, pool, missing, wanted, before, all);
     lanes.sync();
   }
 
@@ -159,19 +156,32 @@ struct KeptBlocks {
     return device::block_wide(counts[kind]).load(device::Order::kRelaxed);
   }
 
-  // Fetches blocks of a kind that were given back; returns how many new ones are to come.
-  MOTIFLUX_DEVICE std::uint32_t pop_some(const Pool& pool, std::uint32_t kind, std::uint32_t most) {
-    std::uint32_t popped[kPops];
-    const std::uint32_t count = count_of(kind), wanted = most > count ? most - count : 0;
-    const std::uint32_t found = wanted != 0 ? detail::pop_several(pool, class_of(kind), popped, wanted) : 0;
-    for (std::uint32_t number = 0; number < kPops; ++number)
-      if (number < found) note_fetched(pool, kind, popped[number]);
-    return 2 * (count + found) < most ? (most + 1) / 2 - count - found : 0;
+  // Adds blocks of a kind that were fetched; returns how many new ones are to come.
+  MOTIFLUX_DEVICE std::uint32_t add_fetched_of(std::uint32_t kind, std::uint32_t most) {
+    std::uint32_t count = counts[kind];
+    for (std::uint32_t number = 0; number < fetched[kind]; ++number)
+      blocks[kind][count++] = fetched_blocks[kind][number];
+    counts[kind] = count;
+    fetched[kind] = 0;
+    return 2 * count < most ? (most + 1) / 2 - count : 0;
   }
 
-  MOTIFLUX_DEVICE void note_fetched(const Pool& pool, std::uint32_t kind, std::uint32_t block) {
-    if (kind == kSlabs) clear_slab(pool, block);
-    fetched_blocks[kind][fetched[kind]++] = block;
+  // Adds new blocks, by all lanes: `missing` of the lane's kind, `wanted` units. All come at once, if there
+  // is as much.
+  template <class Lanes>
+  MOTIFLUX_DEVICE void add_new(const Lanes& lanes, const Pool& pool, std::uint32_t missing,
+                               std::uint32_t wanted, std::uint32_t before, std::uint32_t all) {
+    std::uint32_t block = lanes.broadcast(lanes.leads() ? carve(pool, all) : kNoBlock);
+    if (block != kNoBlock)
+      block += before;
+    else if (missing != 0)
+      block = carve(pool, wanted);
+    const std::uint32_t kind = lanes.lane();
+    for (std::uint32_t carved = 0; block != kNoBlock && carved < missing; ++carved) {
+      if (kind == kSlabs) clear_slab(pool, block);
+      blocks[kind][counts[kind]++] = block;
+      block += wanted / missing;
+    }
   }
 
   MOTIFLUX_DEVICE void count_in_use(const Pool& pool) {

@@ -119,7 +119,9 @@ MOTIFLUX_DEVICE void prepare_rows(const Warp& warp, const StreamGraph& graph, co
     newest = newest_of(graph, row);
     in_head = has_room_in_head(graph, row);
   }
+  const std::uint64_t step_begun = begin_step();
   const FoundId found = find_id<lanes>(warp, graph, newest, static_cast<std::uint32_t>(key));
+  if (first == 0) end_step(warp, batch, Step::kFound, step_begun);
   if (!owns) return;
   prepare_row(graph, updates[batch.update_of[change] & ~Batch::kFirstPlace], change, newest, in_head, found,
               batch, kept);

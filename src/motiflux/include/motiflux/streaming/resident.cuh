@@ -178,18 +178,25 @@ MOTIFLUX_DEVICE bool has_received(const Lanes& lanes, UpdaterMemory& memory, std
   return memory.hands_over != 0;
 }
 
-// Fills up the blocks at hand, if few are left: fetches them, or adds them, too, if no warp takes blocks.
+// While rows are prepared: fetches blocks, if some are missing at hand.
 template <class Lanes>
-MOTIFLUX_DEVICE_CALL void fill_up(const Lanes& lanes, const Stream& stream) {
+MOTIFLUX_DEVICE_CALL void fetch_blocks(const Lanes& lanes, const Stream& stream) {
   UpdaterMemory& memory = updater_memory();
-  KeptBlocks& kept = memory.kept;
   const std::uint64_t step = begin_step();
-  if (kept.is_short(lanes, stream.graph.pool)) {
-    if (kFetchesBlocks)
-      kept.fetch(lanes, stream.graph.pool);
-    else
-      kept.fill(lanes, stream.graph.pool);
-  }
+  if (kFetchesBlocks && memory.kept.is_short(lanes, stream.graph.pool, 3))
+    memory.kept.fetch(lanes, stream.graph.pool);
+  end_step(lanes, memory.batch, Step::kFetched, step);
+}
+
+// When rows are prepared: adds these blocks, and new ones, if few are left.
+template <class Lanes>
+MOTIFLUX_DEVICE_CALL void add_blocks(const Lanes& lanes, const Stream& stream) {
+  UpdaterMemory& memory = updater_memory();
+  const std::uint64_t step = begin_step();
+  if (kFetchesBlocks)
+    memory.kept.add_fetched(lanes, stream.graph.pool);
+  else if (memory.kept.is_short(lanes, stream.graph.pool, 1))
+    memory.kept.fill(lanes, stream.graph.pool);
   end_step(lanes, memory.batch, Step::kFilled, step);
 }
 
@@ -248,10 +255,10 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
         hand_over_early(lanes, stream, pending, memory.searches, listed.updates, before + 1, 0,
                         place.free_until, place.early_plans, next);
     }
-    if (roles.fills && kFetchesBlocks) fill_up(lanes, stream);
+    if (roles.fills) fetch_blocks(lanes, stream);
     team.sync();
     end_step(team, batch, Step::kReserve);
-    if (roles.fills && kFetchesBlocks) memory.kept.add_fetched(lanes, stream.graph.pool);
+    if (roles.fills) add_blocks(lanes, stream);
     if (batch.failed != 0 || batch.too_long != 0) {
       if (roles.issues && lanes.leads()) begin_ahead(stream.graph.stages, memory.searches, before);
       give_back_few(team, stream.graph, batch);
@@ -293,7 +300,6 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
                         place.early_plans, next);
       end_step(lanes, batch, Step::kHandedOver, step);
     }
-    if (roles.fills && !kFetchesBlocks) fill_up(lanes, stream);
     team.sync();
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
     check_batch(team, stream.graph, batch);

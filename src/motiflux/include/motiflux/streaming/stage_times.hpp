@@ -24,9 +24,12 @@ enum class Step : std::uint32_t {
   kOpened,      // works
   kListed,      // the next batch
   kFilled,      // what is kept
+  kFound,       // ids in the rows of the first warp, of kPrepared
+  kCopied,      // the first strips of the first warp, of kWritten
+  kFetched,     // blocks to be kept
   kHandedOver,  // works of the next batch
 };
-inline constexpr std::uint32_t kSteps = 18;
+inline constexpr std::uint32_t kSteps = 21;
 
 // Of one thread.
 struct StepTimes {

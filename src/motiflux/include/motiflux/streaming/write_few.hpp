@@ -79,6 +79,7 @@ MOTIFLUX_DEVICE void end_part(const StreamGraph& graph, const Batch& batch, std:
 template <std::uint32_t at_once, class Warp, class Batch>
 MOTIFLUX_DEVICE void write_parts(const Warp& warp, std::uint32_t warp_number, std::uint32_t warps,
                                  const StreamGraph& graph, const Batch& batch, const DealtStrips& dealt) {
+  const std::uint64_t begun = begin_step();
   StripsAtOnce<at_once> strips;
   std::uint32_t first = dealt.first, first_own = warp_number;
   do {
@@ -94,6 +95,7 @@ MOTIFLUX_DEVICE void write_parts(const Warp& warp, std::uint32_t warp_number, st
       if (warp.lane() == kRowsOfWarp + strip) ended = change;
     }
     warp.sync();
+    if (warp_number == 0 && first == 0) end_step(warp, batch, Step::kCopied, begun);
     if (ended != strips.kNone) end_part(graph, batch, ended);
     first += at_once * dealt.step;
     first_own += kRowsOfWarp * warps;
