@@ -97,6 +97,7 @@ def check_random(graph_of: GraphOf, seed: int, policy: str = "random", **options
     drawn = {
         "slot_count": int(random.choice([16, 64])),
         "farthest_end": int(random.choice([3, FARTHEST_END])),
+        "strip": int(random.choice([0, 1, 2, 5])),
     }
     with graph_of(rows, seed=seed + 1, policy=policy, places=places, **drawn, **options) as graph:
         assert graph.load(model.now)
@@ -213,6 +214,55 @@ def test_rows_longer_than_a_team_are_copied(graph_of: GraphOf) -> None:
     changes = [((0, int(other)), bool(random.random() < 0.6)) for other in random.integers(1, 710, 60)]
     for threads in (32, 128):
         check_star(graph_of, changes, neighbors, batch_size=16, threads=threads, units=60_000, lag=4)
+
+
+def check_hubs(graph_of: GraphOf, seed: int, policy: str = "random") -> Run:
+    """Change rows of hubs, of random lengths, whose strips are as long."""
+    random = np.random.default_rng(seed)
+    hubs, others = int(random.integers(1, 4)), int(random.choice([20, 80, 300]))
+    neighbors = [
+        (hub, hubs + int(other))
+        for hub in range(hubs)
+        for other in np.flatnonzero(random.random(others) < random.choice([0.1, 0.6, 0.95]))
+    ]
+    inserts, count = random.choice([0.4, 0.7, 1.0]), int(random.integers(10, 50))
+    narrow = max(2, others // int(random.choice([1, 10])))  # changes meet in one strip, or not
+    changes: list[Change] = [
+        ((int(hub), hubs + int(other)), bool(random.random() < inserts))
+        for hub, other in zip(random.integers(0, hubs, count), random.integers(0, narrow, count), strict=True)
+    ]
+    rows = hubs + others
+    model = Model(rows, UNDIRECTED)
+    model.load(neighbors, [0] * len(neighbors))
+    asked = asked_of(changes, *range(hubs))
+    drawn = {
+        "strip": int(random.choice([1, 3, 16, 40, 70])),
+        "farthest_end": int(random.choice([3, FARTHEST_END])),
+        "slot_count": 32,
+    }
+    with graph_of(rows, seed=seed, policy=policy, units=40_000, **drawn) as graph:
+        assert graph.load(model.now)
+        batch, threads = int(random.choice([1, 8, 32])), int(random.choice([32, 96]))
+        run = graph.run(changes, [0] * count, asked, batch_size=batch, threads=threads, seed=seed)
+    check_run(model, [0] * count, changes, asked, run)
+    return run
+
+
+@pytest.mark.turns(8)
+@pytest.mark.parametrize("policy", ["random", "lowest", "highest"])
+def test_rows_of_hubs_are_copied_in_strips(graph_of: GraphOf, policy: str) -> None:
+    runs = [check_hubs(graph_of, seed, policy) for seed in range(30 if policy == "random" else 6)]
+    assert all(run.helped <= run.copied for run in runs)
+    assert sum(run.copied for run in runs) > 1000
+    assert policy != "random" or sum(run.helped for run in runs) > 100
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(10))
+def test_rows_of_hubs_are_copied_in_strips_under_many_schedules(graph_of: GraphOf, part: int) -> None:
+    for seed in range(300 * (part + 1), 300 * (part + 2)):
+        check_hubs(graph_of, seed)
 
 
 def test_updates_that_make_more_changes_than_a_batch_holds_are_several_batches(graph_of: GraphOf) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from motiflux.codegen.layout import Adjacency
 from motiflux.codegen.streaming import (
     BATCH_BYTES,
+    COPIED_ROWS,
     FARTHEST_END,
     HEAD,
     LOAD_ENTRY,
@@ -109,6 +110,10 @@ class Run:
     """Rows that have slabs."""
     kept: int
     """Bytes of the newest versions."""
+    copied: int
+    """Strips of long rows that were copied."""
+    helped: int
+    """Of these, those that readers have copied."""
 
 
 @dataclass
@@ -123,6 +128,7 @@ class Graph:
     slot_count: int = 64
     farthest_end: int = FARTHEST_END
     places: Places = UNDIRECTED
+    strip: int = 0
     buffers: dict[str, Buffer] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -134,6 +140,7 @@ class Graph:
             ("progress", ctypes.sizeof(Progress)),
             ("slots", self.slot_count * UPDATE_SLOT.itemsize),
             ("batch", BATCH_BYTES),
+            ("copied", COPIED_ROWS.itemsize),
             ("failed", 4),
             ("wrong", 8),
         ):
@@ -214,6 +221,7 @@ class Graph:
             self.structure("progress", Progress),
             self.structure("counts", PoolCounts),
             *self._left(),
+            *self._copied(),
         )
 
     def write(
@@ -243,6 +251,8 @@ class Graph:
             self.address("classes"),
             self.address("places"),
             self.farthest_end,
+            copied=self.address("copied"),
+            strip=self.strip,
         )
         return VersionsArgs(
             graph,
@@ -254,6 +264,10 @@ class Graph:
             seed=seed,
             batch_size=batch_size,
         )
+
+    def _copied(self) -> tuple[int, int]:
+        found = self.get("copied", np.zeros(COPIED_ROWS.itemsize, np.uint8)).view(COPIED_ROWS)[0]
+        return int(found["copied"]), int(found["helped"])
 
     def _left(self) -> tuple[int, int]:
         """Return how many rows have slabs, and the bytes of all newest versions."""

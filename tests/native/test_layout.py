@@ -170,6 +170,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "motiflux::streaming::Update": streaming.UPDATE,
     "motiflux::streaming::Place": streaming.PLACE,
     "motiflux::streaming::UpdateSlot": streaming.UPDATE_SLOT,
+    "motiflux::streaming::CopiedRows": streaming.COPIED_ROWS,
     "motiflux::pcsr::FoundRow": pcsr.FOUND_ROW,
     "motiflux::pvm::Items": pvm.ITEMS,
 }
@@ -453,6 +454,7 @@ def header() -> str:
         "generate/rmat.cuh",
         "rows/number.cuh",
         "streaming/batch.hpp",
+        "streaming/copy_long_rows.hpp",
         "streaming/load.cuh",
         "streaming/move_rows.cuh",
     )

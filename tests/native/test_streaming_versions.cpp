@@ -1,5 +1,5 @@
 // Rows of several versions with a thread for each role: an updater, a collector, and readers that find what a
-// model says, each at the moment of its update.
+// model says, each at the moment of its update. Readers that wait help to copy rows in strips.
 #include <atomic>
 #include <cstdint>
 #include <random>
@@ -72,6 +72,9 @@ struct World {
              classes,
              places,
              seed % 2 == 0 ? view::kFarthestEnd : 7,
+             0,
+             &copied,
+             seed % 4,
              0};
   }
 
@@ -88,6 +91,7 @@ struct World {
   streaming::Progress progress{};
   std::uint32_t classes[2] = {0, 2};
   streaming::Place places[2] = {{0, 0}, {0, 1}};
+  streaming::CopiedRows copied{};
   streaming::StreamGraph graph{};
   streaming::Batch batch{};
 };
@@ -128,7 +132,10 @@ void read(World& world, std::uint32_t seed, std::uint64_t lag) {
     const std::uint64_t moment = device_wide(stages.progress->taken).fetch_add(1, Order::kRelaxed) + 1;
     if (moment > world.end()) return;
     const std::uint64_t awaited = moment + lag < world.end() ? moment + lag : world.end();
-    while (streaming::published(stages) < awaited) std::this_thread::yield();
+    while (streaming::published(stages) < awaited) {
+      if (world.graph.strip != 0) streaming::help_to_copy(OneLane{}, world.graph);
+      std::this_thread::yield();
+    }
     for (std::uint32_t turn = random() % 6; turn > 0; --turn) std::this_thread::yield();
     const streaming::Update& update = world.updates[moment - 1];
     const auto other = static_cast<std::uint32_t>(random() % world.vertices);
@@ -162,6 +169,9 @@ void check_threads(std::uint32_t seed, std::uint32_t vertices, std::uint64_t uni
     streaming::check_row(world.graph, row);
   }
   CHECK(world.counts.asked == bytes);
+  CHECK((world.graph.strip != 0) == (world.copied.copied > 0));
+  CHECK(world.copied.helped <= world.copied.copied);
+  CHECK(world.graph.strip != 1 || lag == 0 || world.copied.helped > 0);
 }
 
 }  // namespace

@@ -57,6 +57,15 @@ VERSION_BYTES, SLAB_BYTES = 48, 672
 """Bytes of ``view::Version`` and ``view::Slab``."""
 BATCH_BYTES = 30_760
 """Bytes of ``streaming::Batch``."""
+COPIED_ROWS = np.dtype(
+    {
+        "names": ["taken", "done", "rows", "strip", "copied", "helped"],
+        "formats": ["<u8", "<u4", "<u4", "<u4", "<u8", "<u8"],
+        "offsets": [0, 128, 132, 136, 144, 152],
+        "itemsize": 45_312,
+    }
+)
+"""``streaming::CopiedRows``, without its arrays."""
 LOAD_ENTRY = "motiflux_load_versions"
 """The kernel that writes the first versions of rows."""
 
@@ -162,6 +171,9 @@ class StreamGraph(ctypes.Structure):
         ("places", _u64),
         ("farthest_end", _u32),
         ("most_entries", _u32),
+        ("copied", _u64),
+        ("strip", _u32),
+        ("unused", _u32),
     ]
 
 
@@ -348,7 +360,7 @@ class Stream(ctypes.Structure):
         ("update_count", _u32),
         ("name_count", _u32),
         ("plan_bytes", _u32),
-        ("unused", _u32),
+        ("most_helpers", _u32),
     ]
 
 

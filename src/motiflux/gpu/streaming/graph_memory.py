@@ -113,8 +113,8 @@ class GraphMemory:
     def _pool(self) -> Pool:
         return Pool(self.address("memory"), self.address("counts"), self.address("marks"), self._units)
 
-    def graph(self, kinds: KindTables, most_entries: int) -> StreamGraph:
-        """Return the graph as kernels take it."""
+    def graph(self, kinds: KindTables, most_entries: int, copied: int, strip: int) -> StreamGraph:
+        """Return the graph as kernels take it; `copied` is the address of rows copied in strips."""
         return StreamGraph(
             self.versions,
             self._pool,
@@ -123,6 +123,8 @@ class GraphMemory:
             kinds.address("places"),
             FARTHEST_END,
             most_entries,
+            copied,
+            strip,
         )
 
     def load(

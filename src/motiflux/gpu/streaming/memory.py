@@ -14,6 +14,7 @@ from motiflux import _native
 from motiflux.codegen import layout
 from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingPlans, bytes_of_plan
 from motiflux.codegen.streaming import (
+    COPIED_ROWS,
     CONTROL,
     LINE_WORDS,
     LOAD_ENTRY,
@@ -63,6 +64,8 @@ _LEAST_BLOCKS = 2
 _LEAST_WARPS = 4
 """Warps of a block at least; the updater is the first warps of one."""
 _PACKET_UPDATES = 32
+_MOST_HELPERS = 512
+"""Groups that are asked to copy strips of a batch, at most."""
 
 
 class Before(NamedTuple):
@@ -204,6 +207,11 @@ class StreamMemory:
     def _updater_warps(self) -> int:
         return min(self._settings.updater_warps, self.threads // STREAM_LANES)
 
+    @property
+    def _helpers(self) -> int:
+        """How many groups are asked to copy strips of a batch, at most."""
+        return 0 if {"helpers", "strips"} & self._settings.without else min(_MOST_HELPERS, self._groups)
+
     def _make_rings(self) -> None:
         device, settings = self._accelerator.device, self._settings
         self._record_words = words_of_record(self.levels, lists=self.lists)
@@ -263,6 +271,7 @@ class StreamMemory:
             ("parts", 4 * slots, "parts of updates"),
             ("totals", 16 * slots * self._plans, "totals of updates"),
             ("control", ctypes.sizeof(layout.Control), "control of searches"),
+            ("copied", COPIED_ROWS.itemsize, "long rows that are copied"),
             ("stamps", _STAMPED * 8 * len(STAMPS) if self._settings.measures else 0, "times of updates"),
         ):
             self._add(name, nbytes, what)
@@ -271,7 +280,8 @@ class StreamMemory:
 
     def _allocate_for_groups(self) -> None:
         groups = self._groups
-        self._work_size = 1 << (self._settings.slot_count + 2 * groups - 1).bit_length()
+        works = self._settings.slot_count + 2 * groups + self._helpers
+        self._work_size = 1 << (works - 1).bit_length()
         self._add("works", self._work_size * ctypes.sizeof(Work), "the work list")
         self._add("roots", groups * self._plans * VERSIONED_ROOT.itemsize, "roots of searches")
 
@@ -343,7 +353,8 @@ class StreamMemory:
     def _fill(self) -> None:
         """Fill the argument."""
         settings, given = self._settings, Stream()
-        given.graph = self.graph.graph(self.kinds, self.list_words)
+        strip = 0 if "strips" in settings.without else settings.strip
+        given.graph = self.graph.graph(self.kinds, self.list_words, self.address("copied"), strip)
         given.plan = ChangingPlans(
             plans=self.address("plans"),
             rows=self.address("rows"),
@@ -373,6 +384,7 @@ class StreamMemory:
         given.lines = 0 if self._lines is None else self._lines.address
         given.name_count, given.plan_bytes = max(1, self._names), bytes_of_plan(self._sources)
         given.record_words, given.updater_warps = self._record_words, self._updater_warps
+        given.most_helpers = self._helpers
         if settings.preset == "paper":
             given.batch_updates, given.batch_nanoseconds = MOST_UPDATES, _PAPER_NANOSECONDS
         self.argument = given
@@ -383,7 +395,7 @@ class StreamMemory:
         """Clear what a launch finds cleared; the state of updates stays."""
         if not self._accelerator.is_best(self._source, self.kernel):
             self._replace_kernel()
-        for name in ("work_counts", "works", "control"):
+        for name in ("work_counts", "works", "control", "copied"):
             self._side.clear(self._buffers[name])
         progress = self.graph.progress()
         progress.stop = progress.parks = 0
@@ -451,6 +463,8 @@ class StreamMemory:
         self._side.download(self._buffers["control"], found)
         counts = np.zeros(1, WORK_COUNTS)
         self._side.download(self._buffers["work_counts"], counts)
+        copied = np.zeros(COPIED_ROWS.itemsize, np.uint8)
+        self._side.download(self._buffers["copied"], copied)
         self._side.wait()
         control = layout.Control.from_buffer_copy(bytes(found))
         times = self._pending()[0]["times"]
@@ -459,6 +473,7 @@ class StreamMemory:
             **self.graph.counters(),
             **({"batches": int(times["batches"]), **steps} if self._settings.measures else {}),
             "works_issued": int(counts["issued"][0]),
+            **{f"strips_{name}": int(copied.view(COPIED_ROWS)[name][0]) for name in ("copied", "helped")},
             "parts_given": control.stolen,
             "blocks": self.blocks,
         }

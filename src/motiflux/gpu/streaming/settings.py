@@ -35,6 +35,9 @@ class StreamSettings:
         kernel parks and lists are made larger when a row outgrows them.
     spare_vertices
         Vertices that rows are reserved for beyond those that there are; None: an eighth, at least 1024.
+    strip
+        Entries of a strip: rows that an insertion renews and that have at least twice as many are copied in
+        strips, by warps of the updater and by groups of executors without work.
     preset
         ``"flush"``: a batch of the updater is what waits; ``"paper"``: it waits for 64 updates, or .125 ms.
     order
@@ -54,7 +57,8 @@ class StreamSettings:
         `ResidentStream.stamps` the times of updates.
     without
         Shorter ways of an update to its answer that are left out, to measure what they save: those of
-        `motiflux.codegen.streaming.SHORTCUTS`, and ``"lines"``, answers in lines of their own.
+        `motiflux.codegen.streaming.SHORTCUTS`; ``"lines"``, answers in lines of their own; ``"strips"``, long
+        rows copied in strips; and ``"helpers"``, strips that executors copy.
     """
 
     slot_count: int = 8192
@@ -67,6 +71,7 @@ class StreamSettings:
     memory_share: float = 0.5
     longest_row: int | None = None
     spare_vertices: int | None = None
+    strip: int = 1024
     preset: Preset = "flush"
     order: Order = "arrival"
     stall_seconds: float = 10.0

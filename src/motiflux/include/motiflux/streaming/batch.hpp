@@ -8,6 +8,7 @@
 // A team of threads calls each function; arrays are in memory that all its threads see.
 #pragma once
 
+#include "motiflux/device/backoff.hpp"
 #include "motiflux/streaming/graph.hpp"
 #include "motiflux/streaming/stage_times.hpp"
 
@@ -134,6 +135,30 @@ MOTIFLUX_DEVICE void end_step(const Lanes& lanes, Batch& batch, Step step, std::
 }
 
 namespace detail {
+
+// A decision of the team's first thread, in all threads.
+template <class Team, class Decide, class Batch>
+MOTIFLUX_DEVICE bool decide(const Team& team, Batch& batch, Decide&& holds) {
+  team.sync();
+  if (team.thread() == 0) batch.decision = holds() ? 1 : 0;
+  team.sync();
+  return batch.decision != 0;
+}
+
+// Waits until a condition holds; false if the kernel is to stop.
+// `longest`: nanoseconds between looks.
+template <class Team, class Holds, class Batch>
+MOTIFLUX_DEVICE bool wait_until(const Team& team, const Stages& stages, Batch& batch, Holds&& holds,
+                                std::uint32_t longest = 2048) {
+  device::Backoff backoff(16, longest);
+  return decide(team, batch, [&] {
+    while (!holds()) {
+      if (must_stop(stages)) return false;
+      backoff.wait();
+    }
+    return true;
+  });
+}
 
 // Calls take(i, sum of the values before i) for each number below `count`; returns the sum of all.
 template <class Team, class Value, class Take>

@@ -10,6 +10,7 @@
 //                      root     its only root, which the updater has written   likewise
 //                      roots    some of these roots                            given by a group that has them
 //                      walk     some candidates of one level below a root      given likewise
+//                      copy     strips of long rows (copy_long_rows.hpp)          by the updater
 //
 //   parts[slot]        1 + parts that were given - parts that are done; whoever ends the last part writes the
 //                      totals, and tells the collector that the update is done. A group that had the only
@@ -27,6 +28,7 @@
 #include "motiflux/match/count.cuh"
 #include "motiflux/match/search.hpp"
 #include "motiflux/streaming/answers.hpp"
+#include "motiflux/streaming/copy_long_rows.hpp"
 
 namespace motiflux::streaming {
 
@@ -198,6 +200,11 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     if (kind == streaming::WorkKind::kRoot && lanes_.leads()) roots_[first_root_] = work.root;
     lanes_.sync();
     if (lanes_.leads()) streaming::release_work(list, ticket);
+    if (kind == streaming::WorkKind::kCopy) {
+      place_ = {};
+      streaming::help_to_copy(lanes_, stream_->graph);
+      return true;
+    }
     if (kind == streaming::WorkKind::kWalk) {
       this->begin_split(level);
       return true;

@@ -34,6 +34,8 @@ struct Place {
   std::uint32_t of_target;  // whether the row is that of the target
 };
 
+struct CopiedRows;
+
 struct StreamGraph {
   view::Versions versions;
   Pool pool;
@@ -42,6 +44,9 @@ struct StreamGraph {
   const Place* places;
   std::uint32_t farthest_end;  // ends of lifetimes in place, relative to their version; at most kFarthestEnd
   std::uint32_t most_entries;  // of a version: searches have no room for more; 0: any number
+  CopiedRows* copied;          // long rows that are copied (copy_long_rows.hpp)
+  std::uint32_t strip;         // entries of one of their strips; 0: all rows are copied as short ones are
+  std::uint32_t unused;
 
   MOTIFLUX_HOST_DEVICE view::Version* version(std::uint32_t block) const {
     return pool.at<view::Version>(block);

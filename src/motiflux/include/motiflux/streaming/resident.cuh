@@ -68,6 +68,8 @@ struct UpdaterMemory {
   FewRows rows;              // of the first
   RowSlots slots;
   EarlySearches searches;
+  std::uint64_t help;        // the first ticket of groups that are asked to help,
+  std::uint32_t helpers;     // and how many are
   std::uint32_t looks;       // how often updates were received while a batch was written, or not to be
   std::uint32_t hands_over;  // whether some were, the last time
   std::uint32_t parks;       // whether no further update is to be received
@@ -79,6 +81,32 @@ MOTIFLUX_DEVICE UpdaterMemory& updater_memory() {
   __shared__ UpdaterMemory memory;
   return memory;
 }
+
+// Asks groups that wait for work to copy strips of long rows; each copies as many as it finds.
+struct AskGroups {
+  const Stream& stream;
+
+  template <class Team>
+  MOTIFLUX_DEVICE void operator()(const Team& team, std::uint32_t strips) const {
+    UpdaterMemory& memory = updater_memory();
+    if (team.thread() == 0) {
+      std::uint64_t count = waiting_groups(stream.work);
+      if (count > strips) count = strips;
+      if (count > stream.most_helpers) count = stream.most_helpers;
+      memory.helpers = static_cast<std::uint32_t>(count);
+      if (count != 0) memory.help = open_work(stream.work, memory.helpers);
+    }
+    team.sync();
+    for_each(team, memory.helpers, [&](std::uint32_t i) {
+      const std::uint64_t ticket = memory.help + i;
+      if (!wait_for_place(stream.work, stream.graph.stages, ticket)) return;
+      Work& work = stream.work.of(ticket);
+      work.kind = static_cast<std::uint32_t>(WorkKind::kCopy);
+      work.moment = 0;
+      issue_work(stream.work, ticket);
+    });
+  }
+};
 
 // The last moment that is published, and one up to which slots of updates are free, in all threads.
 struct UpdaterPlace {
@@ -345,7 +373,7 @@ MOTIFLUX_DEVICE bool write_pending(const Team& team, const Lanes& lanes, const U
   const std::uint64_t before = place.published;
   const Update* updates = pending.updates + written;
   const Written result = write_updates(team, lanes, stream.graph, updates, before, count, batch, memory.kept,
-                                       place.free_until, memory.searches);
+                                       place.free_until, memory.searches, AskGroups{stream});
   if (result == Written::kStopped) return false;
   if (result == Written::kYes) {
     issue_updates(team, stream, updates, before + 1, count, begun, pending.early_unwritten());

@@ -107,7 +107,7 @@ struct Stream {
   std::uint32_t update_count;       // likewise, of `updates`
   std::uint32_t name_count;         // names of rows that plans read
   std::uint32_t plan_bytes;         // of each plan, without what none of them uses
-  std::uint32_t unused;
+  std::uint32_t most_helpers;       // groups that are asked to copy strips of a batch
 
   MOTIFLUX_DEVICE void stamp(std::uint64_t moment, Stamp stamp, std::uint64_t now) const {
     write_stamp(stamps, stamp_count, moment, stamp, now);

@@ -1,7 +1,6 @@
 // A batch from its updates to its publication.
 #pragma once
 
-#include "motiflux/device/backoff.hpp"
 #include "motiflux/streaming/collector.hpp"
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
 #include "motiflux/streaming/invariants.hpp"
@@ -13,28 +12,6 @@
 namespace motiflux::streaming {
 
 namespace detail {
-
-// A decision of the team's first thread, in all threads.
-template <class Team, class Decide, class Batch>
-MOTIFLUX_DEVICE bool decide(const Team& team, Batch& batch, Decide&& holds) {
-  team.sync();
-  if (team.thread() == 0) batch.decision = holds() ? 1 : 0;
-  team.sync();
-  return batch.decision != 0;
-}
-
-// Waits until a condition holds; false if the kernel is to stop.
-template <class Team, class Holds, class Batch>
-MOTIFLUX_DEVICE bool wait_until(const Team& team, const Stages& stages, Batch& batch, Holds&& holds) {
-  device::Backoff backoff(16, 2048);
-  return decide(team, batch, [&] {
-    while (!holds()) {
-      if (must_stop(stages)) return false;
-      backoff.wait();
-    }
-    return true;
-  });
-}
 
 // Waits until slots are free up to a moment; false if the kernel is to stop.
 template <class Team, class Batch>
@@ -61,12 +38,12 @@ enum class Written { kYes, kStopped, kExhausted, kTooLong };
 // get more than `most_entries`; nothing has changed.
 // `lanes`: of the team's first threads, who merge.
 // `before`: the last moment that is published. `free_until`: a moment up to which slots are known to be free.
-// `early`: updates that may be searched already.
-template <class Team, class Lanes, class Batch, class Kept>
+// `early`: updates that may be searched already. `ask`: asks others to copy long rows (write_batch).
+template <class Team, class Lanes, class Batch, class Kept, class Ask>
 MOTIFLUX_DEVICE_CALL Written write_updates(const Team& team, const Lanes& lanes, const StreamGraph& graph,
                                            const Update* updates, std::uint64_t before, std::uint32_t& count,
                                            Batch& batch, Kept& kept, std::uint64_t& free_until,
-                                           const EarlySearches& early) {
+                                           const EarlySearches& early, const Ask& ask) {
   const Stages& stages = graph.stages;
   count = fit_batch(lanes, graph, updates, count, batch.room());
   enum { kScattered, kMerged, kCompact } memory = kScattered;
@@ -76,7 +53,11 @@ MOTIFLUX_DEVICE_CALL Written write_updates(const Team& team, const Lanes& lanes,
     if (team.thread() == 0) begin_ahead(stages, early, before + count);
     prepare_batch(team, lanes, graph, updates, count, before + 1, batch);
     const bool too_long = batch.too_long != 0;
-    if (!too_long && write_batch(team, graph, batch, kept, memory != kScattered)) break;
+    if (!too_long) {
+      const Outcome outcome = write_batch(team, lanes, graph, batch, kept, memory != kScattered, ask);
+      if (outcome == Outcome::kStopped) return Written::kStopped;
+      if (outcome == Outcome::kWritten) break;
+    }
     // Slabs wait for updates that are begun, and memory moves when nobody reads it.
     if (!detail::wait_until(team, stages, batch, [&] { return !is_read_early(stages, early); }))
       return Written::kStopped;
@@ -117,7 +98,8 @@ MOTIFLUX_DEVICE Written write_updates(const Team& team, const Lanes& lanes, cons
   std::uint64_t free_until = 0;
   const std::uint64_t before = published(graph.stages);
   team.sync();
-  return write_updates(team, lanes, graph, updates, before, count, batch, kept, free_until, EarlySearches{});
+  return write_updates(team, lanes, graph, updates, before, count, batch, kept, free_until, EarlySearches{},
+                       AskNobody{});
 }
 
 }  // namespace motiflux::streaming

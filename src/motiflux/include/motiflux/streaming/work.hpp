@@ -13,7 +13,8 @@
 // that wait poll words of their own. Whoever has work takes the next number and writes it there. So `taken`
 // greater than `issued` says that a group waits. There is room for all updates under way, and for two parts
 // of each group: a group gives a part away only while another one waits, and parts that come too late wait
-// for the next group.
+// for the next group. There is room, too, for the groups that are asked to help copying (kCopy): so many as
+// wait then, so none of those that were asked before is left.
 #pragma once
 
 #if !defined(MOTIFLUX_VERSIONS)
@@ -27,7 +28,7 @@
 
 namespace motiflux::streaming {
 
-enum class WorkKind : std::uint32_t { kUpdate, kRoot, kRoots, kWalk };
+enum class WorkKind : std::uint32_t { kUpdate, kRoot, kRoots, kWalk, kCopy };
 
 struct Work {
   std::uint32_t state;
@@ -67,6 +68,13 @@ inline constexpr std::uint64_t kNoTicket = ~std::uint64_t{0};
 MOTIFLUX_DEVICE bool a_group_waits(const WorkList& list) {
   const auto issued = device::device_wide(list.counts->issued).load(device::Order::kRelaxed);
   return device::device_wide(list.counts->taken).load(device::Order::kRelaxed) > issued;
+}
+
+// How many groups wait for work, or fewer.
+MOTIFLUX_DEVICE std::uint64_t waiting_groups(const WorkList& list) {
+  const auto taken = device::device_wide(list.counts->taken).load(device::Order::kAcquire);
+  const auto issued = device::device_wide(list.counts->issued).load(device::Order::kRelaxed);
+  return taken > issued ? taken - issued : 0;
 }
 
 // Whether the place of a ticket is free; then it is the ticket's. Called by the lane that is to write there.

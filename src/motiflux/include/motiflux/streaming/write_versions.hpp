@@ -1,7 +1,7 @@
 // Writing the rows of a batch: ends of lifetimes in place, and new versions.
 //
-// The entries of all old versions, each followed by a mark of its end, are one sequence. A team copies as
-// many of them at a time as it has threads:
+// Long rows are copied in strips (copy_long_rows.hpp). The entries of all other old versions, each followed by a
+// mark of its end, are one sequence. A team copies as many of them at a time as it has threads:
 //
 //   old       2 5 9 |   4 |   |            three rows, the last one had no version
 //   survives  1 0 1 .   1 .   .            the 5 has an end before the new version begins
@@ -12,16 +12,12 @@
 // before it, by a bisection.
 #pragma once
 
-#include "motiflux/streaming/batch.hpp"
 #include "motiflux/streaming/kept_blocks.hpp"
+#include "motiflux/streaming/list_strips.hpp"
 
 namespace motiflux::streaming {
 
 namespace detail {
-
-MOTIFLUX_DEVICE bool is_renewed(const WrittenRow& row) {
-  return row.from != view::kNoEnd;
-}
 
 // Ends the lifetimes of edges that were there before the batch, in the old versions or in the new ones.
 template <class Team, class Batch>
@@ -84,20 +80,13 @@ MOTIFLUX_DEVICE std::uint32_t inserted_before(const Batch& batch, const WrittenR
   return first;
 }
 
-// An inserted entry: it ends with the next effective change of its edge.
+// An inserted entry.
 template <class Batch>
 MOTIFLUX_DEVICE void write_inserted(const StreamGraph& graph, const Batch& batch, const WrittenRow& row,
                                     std::uint32_t change, std::uint32_t position) {
   view::Version& version = *graph.version(row.fresh);
-  view::Life life{static_cast<std::uint32_t>(batch.moment(change) - row.from), view::Life::kForever};
-  for (std::uint32_t next = change + 1; next < row.end_change && batch.keys[next] == batch.keys[change];
-       ++next) {
-    if ((batch.states[next] & kEffective) == 0) continue;
-    life.last = static_cast<std::uint32_t>(batch.moment(next) - row.from);
-    break;
-  }
   version.ids()[position] = static_cast<std::uint32_t>(batch.keys[change]);
-  version.lives()[position] = life;
+  version.lives()[position] = life_of_inserted(batch, row, change);
 }
 
 // The renewed row that an entry of the sequence belongs to.
@@ -129,11 +118,15 @@ MOTIFLUX_DEVICE void write_entry(const StreamGraph& graph, const Batch& batch, c
   version.lives()[place + through] = {0, view::Life::kForever};
 }
 
+// Of rows that are not copied in strips.
 template <class Team, class Batch>
 MOTIFLUX_DEVICE void copy_entries(const Team& team, const StreamGraph& graph, Batch& batch) {
   const std::uint32_t all = add_up(
       team, batch.rows,
-      [&](std::uint32_t i) { return is_renewed(batch.written[i]) ? batch.written[i].old_size + 1 : 0u; },
+      [&](std::uint32_t i) {
+        const WrittenRow& row = batch.written[i];
+        return is_renewed(row) && !is_in_strips(graph, row) ? row.old_size + 1 : 0u;
+      },
       [&](std::uint32_t i, std::uint32_t before) { batch.written[i].begin = before; });
   // A thread has several entries in hand, so that it waits for all of them at once.
   constexpr std::uint32_t kAtOnce = 4;
@@ -161,6 +154,25 @@ MOTIFLUX_DEVICE void copy_entries(const Team& team, const StreamGraph& graph, Ba
     }
   }
   team.sync();
+}
+
+// Copies all rows; false if the kernel ends.
+template <class Team, class Lanes, class Batch, class Ask>
+MOTIFLUX_DEVICE bool copy_rows(const Team& team, const Lanes& lanes, const StreamGraph& graph, Batch& batch,
+                               const Ask& ask) {
+  constexpr std::uint32_t kLongestWait = 128;
+  const std::uint32_t strips = list_strips(team, graph, batch);
+  if (strips != 0) ask(team, strips);
+  copy_entries(team, graph, batch);
+  if (strips == 0) return true;
+#if defined(MOTIFLUX_CHECKS_VERSIONS)
+  if (strips % 2 != 0)
+    for (std::uint32_t turn = 0; turn < 64; ++turn) __nanosleep(1000);  // so that tests have others copy, too
+#endif
+  copy_strips(lanes, graph);
+  const auto done = device::device_wide(graph.copied->done);
+  return wait_until(
+      team, graph.stages, batch, [&] { return done.load(device::Order::kAcquire) == strips; }, kLongestWait);
 }
 
 // Of WrittenRow::slab_row: the slab is a new one, which the row's list gets with the version in it.
@@ -230,13 +242,27 @@ MOTIFLUX_DEVICE void install_new(const StreamGraph& graph, const WrittenRow& row
 
 }  // namespace detail
 
-// Writes a batch that was prepared; false if memory is short, with nothing changed.
+// Nobody helps to copy long rows.
+struct AskNobody {
+  template <class Team>
+  MOTIFLUX_DEVICE void operator()(const Team&, std::uint32_t) const {}
+};
+
+enum class Outcome {
+  kWritten,
+  kShort,    // memory is; nothing has changed
+  kStopped,  // the kernel ends
+};
+
+// Writes a batch that was prepared.
+//
+// `lanes`: those of a group of the team's threads. ask(team, strips) may have others call `copy_strips`.
 //
 // Threads that take memory at the same time may find none while one of them has a large block in hand, to cut
 // it. With `one_by_one` a single thread takes all: what it does not find is not there.
-template <class Team, class Batch, class Kept>
-MOTIFLUX_DEVICE_CALL bool write_batch(const Team& team, const StreamGraph& graph, Batch& batch, Kept& kept,
-                                      bool one_by_one) {
+template <class Team, class Lanes, class Batch, class Kept, class Ask>
+MOTIFLUX_DEVICE_CALL Outcome write_batch(const Team& team, const Lanes& lanes, const StreamGraph& graph,
+                                         Batch& batch, Kept& kept, bool one_by_one, const Ask& ask) {
   const auto reserve = [&](std::uint32_t i) {
     if (!detail::reserve(graph, batch.written[i], has_room_in_head(graph, batch.written[i].row), kept))
       device::device_wide(batch.failed).store(1, device::Order::kRelaxed);
@@ -249,7 +275,7 @@ MOTIFLUX_DEVICE_CALL bool write_batch(const Team& team, const StreamGraph& graph
   if (batch.failed != 0) {
     detail::for_each(team, batch.rows, [&](std::uint32_t i) { detail::give_back(graph, batch.written[i]); });
     team.sync();
-    return false;
+    return Outcome::kShort;
   }
   end_step(team, batch, Step::kReserve);
   detail::end_lives(team, graph, batch, false);
@@ -259,7 +285,7 @@ MOTIFLUX_DEVICE_CALL bool write_batch(const Team& team, const StreamGraph& graph
   });
   team.sync();
   end_step(team, batch, Step::kHeaders);
-  detail::copy_entries(team, graph, batch);
+  if (!detail::copy_rows(team, lanes, graph, batch, ask)) return Outcome::kStopped;
   end_step(team, batch, Step::kCopy);
   detail::end_lives(team, graph, batch, true);
   team.sync();
@@ -274,7 +300,7 @@ MOTIFLUX_DEVICE_CALL bool write_batch(const Team& team, const StreamGraph& graph
   });
   team.sync();
   end_step(team, batch, Step::kInstall);
-  return true;
+  return Outcome::kWritten;
 }
 
 }  // namespace motiflux::streaming
