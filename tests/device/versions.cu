@@ -118,7 +118,7 @@ __device__ void read(const VersionsArgs& args) {
       const std::uint64_t last = warp.broadcast(warp.leads() ? streaming::published(stages) : 0);
       if (last >= awaited) break;
       if (warp.ballot(warp.leads() && streaming::must_stop(stages)) != 0) return;
-      if (args.graph.strip != 0) streaming::help_to_copy(warp, args.graph);
+      if (args.graph.strip != 0) streaming::help_to_copy<Warp>(args.graph);
       backoff.wait();
     }
     warp.sync();

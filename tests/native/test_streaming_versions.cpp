@@ -133,7 +133,7 @@ void read(World& world, std::uint32_t seed, std::uint64_t lag) {
     if (moment > world.end()) return;
     const std::uint64_t awaited = moment + lag < world.end() ? moment + lag : world.end();
     while (streaming::published(stages) < awaited) {
-      if (world.graph.strip != 0) streaming::help_to_copy(OneLane{}, world.graph);
+      if (world.graph.strip != 0) streaming::help_to_copy<OneLane>(world.graph);
       std::this_thread::yield();
     }
     for (std::uint32_t turn = random() % 6; turn > 0; --turn) std::this_thread::yield();

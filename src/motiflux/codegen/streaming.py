@@ -373,6 +373,8 @@ STREAM_LANES = 32
 """Lanes of a group of executors."""
 MOST_THREADS = 512
 """Threads of a block of the resident kernel at most: all of one may be the updater's."""
+_LEAST_BLOCKS = 2
+"""Blocks of a multiprocessor at least: there are twice as many executors as with one, and a few spills."""
 _TURNS, _TURNS_OF_TESTS = 64, 3
 """Turns of a search between looks whether another group waits."""
 
@@ -403,7 +405,7 @@ def stream_source(
 {marked}#define MOTIFLUX_VERSIONS
 #include "motiflux/streaming/resident.cuh"
 
-extern "C" __global__ void __launch_bounds__({MOST_THREADS})
+extern "C" __global__ void __launch_bounds__({MOST_THREADS}, {_LEAST_BLOCKS})
 {STREAM_ENTRY}(const __grid_constant__ motiflux::streaming::Stream stream) {{
   using Plans = motiflux::match::ChangingPlans;
   motiflux::streaming::run_stream<Plans, {STREAM_LANES}, {str(lists).lower()}, {turns}>(stream);

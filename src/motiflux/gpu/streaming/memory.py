@@ -14,8 +14,8 @@ from motiflux import _native
 from motiflux.codegen import layout
 from motiflux.codegen.changing import SPANS_OF_TIMED, ChangingPlans, bytes_of_plan
 from motiflux.codegen.streaming import (
-    COPIED_ROWS,
     CONTROL,
+    COPIED_ROWS,
     LINE_WORDS,
     LOAD_ENTRY,
     MOST_UPDATES,

@@ -108,7 +108,7 @@ MOTIFLUX_DEVICE void write_lives(const Lanes& lanes, view::Life* lives, std::uin
 template <class Lanes>
 MOTIFLUX_DEVICE std::uint32_t copy_all(const Lanes& lanes, view::Version& old, view::Version& fresh,
                                        std::uint32_t first, std::uint32_t end, std::uint32_t place) {
-  constexpr std::uint32_t kAtOnce = 16;  // loads of a lane on their way
+  constexpr std::uint32_t kAtOnce = 8;  // loads of a lane on their way
   const std::uint32_t* from = old.ids() + first;
   std::uint32_t* to = fresh.ids() + place;
   const std::uint32_t count = end - first;
@@ -127,7 +127,7 @@ MOTIFLUX_DEVICE std::uint32_t copy_all(const Lanes& lanes, view::Version& old, v
 template <class Lanes>
 MOTIFLUX_DEVICE std::uint32_t copy_survivors(const Lanes& lanes, view::Version& old, view::Version& fresh,
                                              std::uint32_t first, std::uint32_t end, std::uint32_t place) {
-  constexpr std::uint32_t kAtOnce = 8;
+  constexpr std::uint32_t kAtOnce = 4;
   const std::uint32_t* ids = old.ids();
   const view::Life* lives = old.lives();
   for (; first < end; first += kAtOnce * Lanes::kLanes) {
@@ -274,9 +274,11 @@ MOTIFLUX_DEVICE_CALL std::uint32_t copy_strips(const Lanes& lanes, const StreamG
   }
 }
 
-// The same by a group of executors that was asked to help.
+// The same by a group of executors that was asked to help. It gets nothing of the search by reference, which
+// would not be in registers then.
 template <class Lanes>
-MOTIFLUX_DEVICE_CALL void help_to_copy(const Lanes& lanes, const StreamGraph& graph) {
+MOTIFLUX_DEVICE_CALL void help_to_copy(const StreamGraph& graph) {
+  const Lanes lanes;
   const std::uint32_t copied = copy_strips(lanes, graph);
   if (lanes.leads() && copied != 0)
     device::device_wide(graph.copied->helped).fetch_add(std::uint64_t{copied}, device::Order::kRelaxed);

@@ -202,7 +202,7 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
     if (lanes_.leads()) streaming::release_work(list, ticket);
     if (kind == streaming::WorkKind::kCopy) {
       place_ = {};
-      streaming::help_to_copy(lanes_, stream_->graph);
+      streaming::help_to_copy<Lanes>(stream_->graph);
       return true;
     }
     if (kind == streaming::WorkKind::kWalk) {

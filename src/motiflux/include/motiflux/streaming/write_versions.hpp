@@ -1,7 +1,7 @@
 // Writing the rows of a batch: ends of lifetimes in place, and new versions.
 //
-// Long rows are copied in strips (copy_long_rows.hpp). The entries of all other old versions, each followed by a
-// mark of its end, are one sequence. A team copies as many of them at a time as it has threads:
+// Long rows are copied in strips (copy_long_rows.hpp). The entries of all other old versions, each followed
+// by a mark of its end, are one sequence. A team copies as many of them at a time as it has threads:
 //
 //   old       2 5 9 |   4 |   |            three rows, the last one had no version
 //   survives  1 0 1 .   1 .   .            the 5 has an end before the new version begins
