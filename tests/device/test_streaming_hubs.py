@@ -40,7 +40,8 @@ def hubs_of(
         )
         for _ in range(count)
     ]
-    return mf.Graph.from_edges(sorted(edges), num_vertices=hubs + others), changes
+    first = [("-", 0, hubs), ("+", 0, hubs)]  # one of them has an effect; others may be of edges that stay
+    return mf.Graph.from_edges(sorted(edges), num_vertices=hubs + others), [*first, *changes]
 
 
 def check_hubs(
