@@ -181,8 +181,8 @@ def test_a_task_that_runs_twice_writes_the_same_file(
 @given(seed=st.integers(0, 1000), columns=st.integers(1, 6), bits=st.sampled_from([1, 2, 13, 21, 32]))
 def test_rows_of_files_are_sorted(device: str, seed: int, columns: int, bits: int) -> None:
     found = np.random.default_rng(seed).integers(0, 1 << bits, (40, columns), np.uint32)
-    assert gpu_listing._sorted(found).tolist() == sorted(found.tolist())
-    assert len(gpu_listing._sorted(found[:0])) == 0
+    assert gpu_listing.sorted_rows(found).tolist() == sorted(found.tolist())
+    assert len(gpu_listing.sorted_rows(found[:0])) == 0
 
 
 def test_a_job_goes_on_where_it_ended(

@@ -171,6 +171,8 @@ def clusters(graph: mf.Graph, pattern: mf.Pattern) -> None:
         assert_type(cluster.estimate(sharded, TEXT), mf.Estimate)
         assert_type(cluster.count_per_vertex(sharded, TEXT), mf.VertexCounts)
         assert_type(cluster.census(sharded), mf.Census)
+        assert_type(cluster.census(sharded, device="cuda", gpu_memory="8GiB"), mf.Census)
+        assert_type(cluster.orbits(sharded, 4, device="cuda"), mf.OrbitCounts)
 
 
 def errors() -> None:

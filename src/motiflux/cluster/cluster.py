@@ -56,7 +56,7 @@ from motiflux.result.image_counts import EdgeCounts, OrbitCounts, VertexCounts
 from motiflux.result.matches import Matches
 
 if TYPE_CHECKING:
-    from motiflux.cluster.gpu_engine import GpuClusterEngine
+    from motiflux.cluster.gpu_engine import GpuClusterEngine, OnGpus
 
 _BEGIN_SECONDS = 60.0
 """Seconds within which a task that is a whole call begins, if the call has a timeout."""
@@ -149,9 +149,9 @@ class Cluster(Connected):
         """
         if options.get("device", "auto") not in ("auto", "cpu"):
             _refuse_on_gpus(pattern, options)
-        gpus = self._on_gpus(graph, options, shards=True)
+        gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
-            return self._count_sharded(graph, pattern, options, None if gpus is None else options["device"])
+            return self._count_sharded(graph, pattern, options, _kind_of(gpus))
         data = self._graph(graph)
         rows = options.get("distinct") is not None or options.get("having") is not None
         if gpus is None and (rows or asks_for_rows(pattern) or options.get("copies")):
@@ -188,7 +188,7 @@ class Cluster(Connected):
             raise ArgumentError("pattern", "no DISTINCT for a sharded graph", pattern)
         queries, several = as_queries(pattern)
         chosen = _chosen(options)
-        chosen |= {name: options[name] for name in ("copies", "gpu_memory") if name in options}
+        chosen |= {name: options[name] for name in ("copies",) if name in options}
         return patterns_of(pattern, queries), several, chosen
 
     @overload
@@ -284,13 +284,14 @@ class Cluster(Connected):
         with self._here(pattern, gpus):
             if output is not None:
                 folders = folders_of(os.fspath(output), len(patterns) if several else None)
-                written = self._write(graph, patterns, folders, job, options)
+                written = self._write(graph, patterns, folders, job, options, _kind_of(gpus))
                 return written if several else written[0]
             found: list[Matches]
             if isinstance(graph, ShardedGraph):
-                workers, chosen = self._workers, _chosen(options)
+                workers, chosen, kind = self._workers, _chosen(options), _kind_of(gpus)
                 found = [
-                    match_sharded(workers, graph, one, options, chosen, late=several) for one in patterns
+                    match_sharded(workers, graph, one, options, chosen, late=several, kind=kind)
+                    for one in patterns
                 ]
             else:
                 found = match(self._graph(graph), patterns, **options)
@@ -303,18 +304,16 @@ class Cluster(Connected):
         folders: Sequence[str],
         job: str | None,
         options: MatchOptions,
+        kind: str | None,
     ) -> list[WrittenRows]:
         """Write the rows of each pattern into a data set in a folder of its own."""
         chosen = _chosen(options)
         if isinstance(subject, ShardedGraph):
-            return write_sharded(self._workers, subject, patterns, options, chosen, folders, job)
+            return write_sharded(self._workers, subject, patterns, options, chosen, folders, job, kind)
         graph = self._graph(subject)
         with progress_callback(options.get("progress", False), "matching") as callback:
             device, engine = options.get("device", "auto"), options.get("engine", "auto")
-            memory = options.get("gpu_memory")
-            request = make_request(
-                **chosen, device=device, engine=engine, gpu_memory=memory, progress=callback
-            )
+            request = make_request(**chosen, device=device, engine=engine, progress=callback)
             edges, names = options.get("edges", False), options.get("names", False)
             attributes = options.get("attributes", ())
             listing = Listing(graph, request, DEFAULT_BATCH_ROWS, edges, attributes, names)
@@ -371,7 +370,8 @@ class Cluster(Connected):
             queries, several = as_queries(pattern)
             patterns = patterns_of(pattern, queries)
             with self._here(pattern):
-                estimates = estimate_sharded(self._workers, graph, patterns, options, _chosen(options))
+                chosen, kind = _chosen(options), _kind_of(gpus)
+                estimates = estimate_sharded(self._workers, graph, patterns, options, chosen, kind)
             return estimates if several else estimates[0]
         with self._here(pattern, gpus):
             data = self._graph(graph)
@@ -394,12 +394,13 @@ class Cluster(Connected):
 
         For a sharded graph, each worker takes 8 bytes of its memory for each vertex of the graph and query
         vertex that is counted, and the caller 16 for a vertex and 8 for each of its counts; ``.graph`` of the
-        result has all vertices, and no edges.
+        result has all vertices, and no edges. A GPU takes 8 bytes for each vertex of a part and such query
+        vertex.
         """
         gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
             check_known(options, VertexOptions.__optional_keys__)
-            counter = ShardedImageCounter(self._workers, graph)
+            counter = ShardedImageCounter(self._workers, graph, _kind_of(gpus))
             with self._here(pattern), doing_elsewhere(_Counting(counter)):
                 return count_per_vertex(vertices_of(graph), pattern, **options)
         with self._here(pattern, gpus):
@@ -431,7 +432,7 @@ class Cluster(Connected):
             3, 4 or 5.
         options
             `timeout`: seconds of the whole call, after which all counts are 0 and ``.complete`` is False;
-            `threads` and `tuning` as for `count`.
+            `device`, `gpu_memory`, `threads` and `tuning` as for `count`.
 
         Raises
         ------
@@ -442,11 +443,12 @@ class Cluster(Connected):
         if not isinstance(graph, ShardedGraph):
             raise ArgumentError("graph", "a sharded graph; motiflux.orbits takes others", graph)
         check_known(options, OrbitOptions.__optional_keys__)
+        gpus = self._on_gpus(graph, options)
         given: dict[str, Any] = dict(options)
         timeout = given.pop("timeout", None)
         deadline = Deadline.after(None if timeout is None else check_seconds("timeout", timeout))
         size = check_integer("size", size, 3, 5)
-        counter = ShardedImageCounter(self._workers, graph)
+        counter = ShardedImageCounter(self._workers, graph, _kind_of(gpus))
         with self._here(f"orbits of {size}"), doing_elsewhere(_Counting(counter)):
             return orbits_sharded(graph, size, deadline, given)
 
@@ -479,16 +481,22 @@ class Cluster(Connected):
     ) -> Census:
         """Count the subgraphs of three or four vertices; see `motiflux.census`. This is one task.
 
-        In a sharded graph each connected class is counted by a search; those of four vertices have no
-        directions there.
+        In a sharded graph each connected class is counted by a search, with ``device="cuda"`` on GPUs; those
+        of four vertices have no directions there.
         """
         if isinstance(graph, ShardedGraph):
             check_known(options, CensusOptions.__optional_keys__)
+            gpus = self._on_gpus(graph, options)
             given: dict[str, Any] = dict(options)
             report = progress_callback(given.get("progress", False), "counting")
             with self._here("census"), report as callback:
-                return census_sharded(self._workers, graph, size, {**given, "callback": callback})
-        found: Census = self._whole("census", self._graph(graph), size, options)
+                given["callback"] = callback
+                return census_sharded(self._workers, graph, size, given, _kind_of(gpus))
+        self._check(options)
+        if (memory := options.get("gpu_memory")) is not None:
+            raise ArgumentError("gpu_memory", "None: a census of a graph that fits a node takes CPUs", memory)
+        chosen = {name: value for name, value in options.items() if name not in ("device", "gpu_memory")}
+        found: Census = self._whole("census", self._graph(graph), size, chosen)
         return found
 
     def _whole(self, name: str, graph: Graph, argument: Any, options: Mapping[str, Any]) -> Any:
@@ -531,6 +539,11 @@ def _refuse_on_gpus(pattern: QueryLike | Sequence[QueryLike], options: CountOpti
         )
 
 
+def _kind_of(gpus: OnGpus | None) -> str | None:
+    """Return the kind of the devices of a call; None for CPUs."""
+    return None if gpus is None else gpus.kind
+
+
 class _Counting:
     """Does the counts by images of a call elsewhere."""
 
@@ -544,6 +557,6 @@ class _Counting:
 
 def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a search, with the default ones."""
-    known = ("semantics", "symmetry", "limit", "timeout", "threads", "tuning")
+    known = ("semantics", "symmetry", "limit", "timeout", "threads", "gpu_memory", "tuning")
     chosen = {name: options[name] for name in known if name in options}
     return {"semantics": "isomorphism", "symmetry": "embeddings"} | chosen

@@ -215,24 +215,18 @@ class Connected:
             one = "'cpu'" if gpus is None else f"'dfs' beside device={gpus!r}"
             raise ArgumentError("engine", f"'auto' or {one} on a cluster", engine)
 
-    def _on_gpus(self, graph: object, options: Mapping[str, Any], *, shards: bool = False) -> OnGpus | None:
-        """Return who does a call whose tasks have one GPU each; None for one on CPUs. Check its options.
-
-        `shards`: whether the call is one that GPUs do for sharded graphs, too.
-        """
+    def _on_gpus(self, graph: object, options: Mapping[str, Any]) -> OnGpus | None:
+        """Return who does a call whose tasks have one GPU each; None for one on CPUs. Check its options."""
         asked = options.get("device", "auto")
-        on_cpus = asked in ("auto", "cpu")
-        sharded = isinstance(graph, ShardedGraph) and (on_cpus or not shards)
-        if sharded and options.get("gpu_memory") is not None:
-            raise ArgumentError("gpu_memory", "None for a sharded graph", options["gpu_memory"])
-        if on_cpus:
+        if asked in ("auto", "cpu"):
+            if isinstance(graph, ShardedGraph) and options.get("gpu_memory") is not None:
+                expected = "None for a sharded graph, but for device='cuda'"
+                raise ArgumentError("gpu_memory", expected, options["gpu_memory"])
             self._check(options)
             return None
         kind = check_device(asked)
         if ":" in kind:
             raise ArgumentError("device", "'cuda' on a cluster, where Ray assigns GPUs to tasks", kind)
-        if sharded:
-            raise ArgumentError("device", f"{ON_CPUS} for a sharded graph", kind)
         self._check(options, kind)
         if kind not in self._gpus:  # imported by calls that need it
             from motiflux.cluster.gpu_engine import OnGpus

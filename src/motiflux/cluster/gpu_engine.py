@@ -238,10 +238,17 @@ def _why_host(physical: PhysicalPlan) -> str:
 
 
 class OnGpus:
-    """Does a call on GPUs; see `motiflux.request.stand_in`."""
+    """Does a call on GPUs; see `motiflux.request.stand_in`.
+
+    Attributes
+    ----------
+    kind
+        The kind of device: ``"cuda"``.
+    """
 
     def __init__(self, workers: Workers, kind: str, host: ClusterEngine) -> None:
-        self._workers, self._kind, self._host = workers, kind, host
+        self.kind = kind
+        self._workers, self._host = workers, host
         self._engine = GpuClusterEngine(workers, kind, host)
         self._trees, self._trees_on_cpus = TreeDraws(workers, kind), TreeDraws(workers)
 
@@ -258,12 +265,12 @@ class OnGpus:
     def image_counter(self) -> ImageCounter:
         """Return who counts by images."""
         self.check()
-        return GpuImageCounter(self._workers, self._kind)
+        return GpuImageCounter(self._workers, self.kind)
 
     def sampler(self, graph: Graph, plan: Plan, request: Request, deadline: float | None) -> Sampler:
         """Return the sampler of a plan."""
         self.check()
-        kind = None if kinds_apart(plan) else self._kind
+        kind = None if kinds_apart(plan) else self.kind
         return ClusterSampler(self._workers, graph, plan, request, deadline, kind)
 
     def draws_on(self) -> tuple[str, str]:

@@ -64,7 +64,7 @@ def write_rows_on_gpu(
     watch = Watch()
     blocks, left = _listed(job, kind, share, bounds)
     graph, plan, _, _ = content_of(job)
-    ordered = [_sorted(block) for block in blocks]
+    ordered = [sorted_rows(block) for block in blocks]
     return watch.done(write_blocks(graph, plan, ordered, folder, name, columns), left)
 
 
@@ -149,7 +149,7 @@ def _offsets(graph: Graph, plan: Plan, threads: int) -> tuple[NDArray[Any], NDAr
     return every, graph.offsets_above(key.adjacency, threads) if key.above else every
 
 
-def _sorted(rows: VertexArray) -> VertexArray:
+def sorted_rows(rows: VertexArray) -> VertexArray:
     """Return rows in ascending order.
 
     Columns are packed into words, as many as fit; rows of equal first words are sorted by the others.

@@ -61,6 +61,8 @@ class VertexOptions(ExactOptions, total=False):
 class OrbitOptions(TypedDict, total=False):
     """Options of `Cluster.orbits`."""
 
+    device: DeviceName
+    gpu_memory: int | str | None
     timeout: float | None
     threads: int | None
     tuning: Mapping[str, str] | None
@@ -83,8 +85,10 @@ class EstimateOptions(SampleOptions, total=False):
 
 
 class CensusOptions(TypedDict, total=False):
-    """Options of `motiflux.census`."""
+    """Options of `motiflux.census`, and the device of a sharded graph's."""
 
+    device: DeviceName
+    gpu_memory: int | str | None
     directed: bool | None
     connected: bool
     timeout: float | None

@@ -76,6 +76,20 @@ class Workers:
         told = f"{self.gpus} GPU{'' if self.gpus == 1 else 's'} of {_nodes(len(having))}"
         return f"{told}: {', '.join(sorted(kinds))}" if kinds else told
 
+    def slots_on(self, kind: str | None) -> int:
+        """Return the number of tasks that can run at a time on GPUs of a kind; None: on CPUs."""
+        return self.slots if kind is None else self.gpus
+
+    def device_on(self, kind: str | None) -> str:
+        """Return the GPUs of a kind in words; None: the CPUs.
+
+        Raises
+        ------
+        DeviceError
+            There are no GPUs.
+        """
+        return self.device if kind is None else self.gpus_of_kind(kind)
+
     def gpus_of_kind(self, kind: str) -> str:
         """Return GPUs for tasks as a device in words.
 

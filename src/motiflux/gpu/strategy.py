@@ -255,6 +255,11 @@ def listing(plan: Plan, device: DeviceFacts, request: Request) -> PhysicalPlan:
     return PhysicalPlan(ENGINE, plan, (stage,))
 
 
+def listing_kernel(plan: Plan, device: DeviceFacts, request: Request) -> SearchKernel | None:
+    """Return the search kernel that lists the rows of a plan; None if it compares attributes."""
+    return None if plan.comparisons is not None else search_kernel(plan, Goal.STORE, device, request)
+
+
 def counting_kernel(plan: Plan, device: DeviceFacts, request: Request) -> SearchKernel | None:
     """Return the search kernel that counts a plan; None if no kernel counts its tail or its comparisons."""
     if plan.comparisons is not None or not _is_countable(plan):

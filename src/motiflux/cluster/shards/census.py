@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from motiflux.cluster.workers import Workers
 
 
-def census_sharded(workers: Workers, graph: ShardedGraph, size: int, options: dict[str, Any]) -> Census:
-    """Return the census of a sharded graph.
+def census_sharded(
+    workers: Workers, graph: ShardedGraph, size: int, options: dict[str, Any], kind: str | None = None
+) -> Census:
+    """Return the census of a sharded graph, counted by tasks on CPUs or on GPUs of a kind.
 
     Raises
     ------
@@ -42,10 +44,11 @@ def census_sharded(workers: Workers, graph: ShardedGraph, size: int, options: di
         timeout=options.get("timeout"),
         threads=options.get("threads"),
         progress=options.get("callback"),
+        gpu_memory=options.get("gpu_memory"),
     )
     deadline = Deadline.after(request.timeout)
     patterns = [_pattern(one, directed=directed) for one in arcs]
-    found = count_sharded(workers, graph, patterns, request, deadline)
+    found = count_sharded(workers, graph, patterns, request, deadline, kind)
     counts = None
     if all(one.complete for one in found):
         numbers = [int(one) for one in found]

@@ -60,7 +60,7 @@ class ShardedSearch:
         self.multiplier = plan.multiplier
         self._limit = None if request.limit is None else request.limit // plan.multiplier
         units = 0 if plan.impossible is not None else graph.layout.entries
-        slots = workers.slots if kind is None else workers.gpus
+        slots = workers.slots_on(kind)
         share = units // (FEW_PARTS * slots)
         self._job = job_of(workers, graph, replace(planned, share=share))
         self.name = name
@@ -106,8 +106,7 @@ def count_sharded(
         A pattern or an option takes more than a sharded graph has.
     """
     check_symmetry(request.semantics, request.symmetry)
-    device = workers.device if kind is None else workers.gpus_of_kind(kind)
-    ran = Ran("cluster", f"{device}, {graph.num_shards} shards", "the graph is sharded")
+    ran = Ran("cluster", f"{workers.device_on(kind)}, {graph.num_shards} shards", "the graph is sharded")
     made = []
     for at, pattern in enumerate(patterns):
         name = f"count {workers.pattern}" + (f", {at + 1}" if len(patterns) > 1 else "")
@@ -116,7 +115,7 @@ def count_sharded(
         made.append(None if planned is None else ShardedSearch(workers, graph, planned, name, kind))
     started = time.perf_counter()
     searches = [one for one in made if one is not None]
-    driver = workers.driver(None if kind is None else workers.gpus)
+    driver = workers.driver(workers.slots_on(kind))
     try:
         driver.run_all(searches, deadline, _reporting(searches, request, deadline))
     finally:

@@ -44,11 +44,13 @@ class _RangeSearch:
     divisible = True
     over = False
 
-    def __init__(self, workers: Workers, graph: ShardedGraph, planned: Ranged, ranges: Ranges) -> None:
-        self._workers, self._ranges = workers, ranges
+    def __init__(
+        self, workers: Workers, graph: ShardedGraph, planned: Ranged, ranges: Ranges, kind: str | None
+    ) -> None:
+        self._workers, self._ranges, self._kind = workers, ranges, kind
         self._job = job_of(workers, graph, planned)
         self.name = f"estimate {workers.pattern}"
-        self.shares = Shares(0, workers.slots, least=LEAST_SECONDS)
+        self.shares = Shares(0, workers.slots_on(kind), least=LEAST_SECONDS)
         self.counts: dict[int, int] = {}
         self.left: dict[int, int] = {}
         """Entries of each range that are not counted yet."""
@@ -64,7 +66,8 @@ class _RangeSearch:
 
     def submit(self, order: Order) -> Any:
         bounds = Bounds(self._workers.threads, seconds=order.seconds)
-        return self._workers.submit(count_range, self.name, self._job, order.share, bounds)
+        given = (self._job, order.share, bounds, self._kind)
+        return self._workers.submit(count_range, self.name, *given, on_gpu=self._kind is not None)
 
     def take(self, order: Order, done: Done) -> None:
         number = self._ranges.number_of(order.share[0][1])
@@ -88,14 +91,15 @@ class _Estimating:
         seed: int,
         callback: EstimateCallback | None,
         deadline: Deadline,
+        kind: str | None,
     ) -> None:
-        self._workers, self._graph, self._planned = workers, graph, planned
+        self._workers, self._graph, self._planned, self._kind = workers, graph, planned, kind
         self._rules, self._seed = rules, seed
         self._callback, self._deadline = callback, deadline
         self._started = time.perf_counter()
         self._factor = planned.plan.multiplier
         self._ranges = Ranges.of(graph.layout.entries)
-        self._search = _RangeSearch(workers, graph, planned, self._ranges)
+        self._search = _RangeSearch(workers, graph, planned, self._ranges, kind)
         self._tally = Tally()
         self._trace: list[EstimateProgress] = []
 
@@ -135,7 +139,7 @@ class _Estimating:
 
     def _run(self, search: Any) -> bool:
         """Run a search; return whether it has ended."""
-        driver = self._workers.driver()
+        driver = self._workers.driver(self._workers.slots_on(self._kind))
         try:
             driver.run_all([search], self._deadline)
         finally:
@@ -144,7 +148,8 @@ class _Estimating:
 
     def _count_all(self) -> Estimate:
         """Return the exact count, or the estimate so far if time is up first."""
-        search = ShardedSearch(self._workers, self._graph, self._planned, self._search.name)
+        name = self._search.name
+        search = ShardedSearch(self._workers, self._graph, self._planned, name, self._kind)
         if not self._run(search):
             return self._result(self._rules.confidence, complete=False)
         value = float(search.total * self._factor)
@@ -201,7 +206,7 @@ class _Estimating:
             seconds=time.perf_counter() - self._started,
             plan_seconds=self._started - self._deadline.started,
             estimator="ranges",
-            device=self._workers.device,
+            device=self._workers.device_on(self._kind),
             sampled=self._value(),
             reason="the graph is sharded; ranges of its entries were counted",
             warning=missing,
@@ -215,6 +220,7 @@ def estimate_sharded(
     patterns: Sequence[Pattern],
     options: Mapping[str, Any],
     chosen: Mapping[str, Any],
+    kind: str | None = None,
 ) -> list[Estimate]:
     """Return the estimate of each pattern.
 
@@ -222,6 +228,8 @@ def estimate_sharded(
     ----------
     chosen
         The options of the search.
+    kind
+        See `count_sharded`.
     """
     rules = make_rules(options.get("rel_error"), options.get("confidence", 0.95), options.get("samples"))
     if options.get("estimator", "auto") != "auto":
@@ -230,6 +238,7 @@ def estimate_sharded(
     request = make_request(**chosen, progress=None)
     check_symmetry(request.semantics, request.symmetry)
     graph.served()  # refuses a closed one
+    device = workers.device_on(kind)
     found = []
     for pattern in patterns:
         with shown_progress(options.get("progress", False), rules) as callback:
@@ -237,10 +246,10 @@ def estimate_sharded(
             subject = narrowed(graph, pattern)
             planned = ranged(subject.sketch, subject.pattern, request, deadline, allowed=subject.allowed)
             if planned is None:
-                found.append(unknown_estimate(rules, workers.device, deadline.elapsed()))
+                found.append(unknown_estimate(rules, device, deadline.elapsed()))
             elif planned.plan.impossible is not None:
                 found.append(exact_estimate(0, deadline.elapsed()))
             else:
-                call = _Estimating(workers, graph, planned, rules, seed, callback, deadline)
+                call = _Estimating(workers, graph, planned, rules, seed, callback, deadline, kind)
                 found.append(call.run())
     return found

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from motiflux import _native
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from motiflux.cluster.gpu_listing import sorted_rows
+from motiflux.cluster.shards.images import Words
+from motiflux.cluster.shards.listing import TooManyRowsError
 from motiflux.cluster.shards.part import Part
-from motiflux.cluster.shards.search import RangeSearch
+from motiflux.cluster.shards.planning import RangedImages
+from motiflux.cluster.shards.search import MakeSearch, RangeSearch
 from motiflux.cluster.shares import Item
+from motiflux.codegen.layout import MOST_PLACES
+from motiflux.device import Buffer
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.engine import run_job
 from motiflux.gpu.group import DeviceGroup, working_on
+from motiflux.gpu.images.running import fetched, finished
+from motiflux.gpu.images.search import Places, add_numbers, images_kernel, too_many
 from motiflux.gpu.launch.prepare import NarrowedSearch, set_up_narrowed, without_bounds
+from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.job import SearchJob, setting_up
-from motiflux.gpu.runtime.launches import Result
 from motiflux.gpu.storage.upload import UploadContext
-from motiflux.gpu.strategy import MOST_VERTICES, counting_kernel
+from motiflux.gpu.strategy import MOST_VERTICES, DeviceFacts, counting_kernel, listing_kernel
 from motiflux.plan import Plan
 from motiflux.plan.physical import SearchKernel
 from motiflux.request.deadline import Deadline
+from motiflux.request.request import Request
+from motiflux.types import VertexArray
+
+_BLOCK_ROWS = 1 << 20
+Choose = Callable[[Plan, DeviceFacts, Request], SearchKernel | None]
+"""Returns the kernel for a plan; None if there is none."""
 
 
 class PartsOnGpu:
-    """Counts the embeddings in parts on a GPU.
+    """Searches parts on a GPU, for one goal.
 
     A part is copied to the device, searched by the kernels of the engine ``dfs``, and forgotten. What kernels
-    do not count is counted by the native search of the part, and so are numbers beyond their range.
+    do not search is left to the native search of the part, and so are numbers beyond their range.
 
     Parameters
     ----------
@@ -36,9 +55,9 @@ class PartsOnGpu:
         self._group = DeviceGroup.open((device,))
         self._kernels: dict[int, tuple[Plan, Plan, SearchKernel | None]] = {}
         self.by_cpu = 0
-        """Parts that the native search counted."""
+        """Parts that were left to the native search."""
 
-    def counted(self, part: Part, search: _native.NativePlan, item: Item) -> int:
+    def counted(self, part: Part, search: MakeSearch, item: Item) -> int:
         """Return the number of embeddings in a part.
 
         Raises
@@ -46,37 +65,116 @@ class PartsOnGpu:
         DeviceMemoryError
             The part and its search do not fit on the GPU.
         """
-        result = self._result(part)
+        with self._working():
+            made = self._job(part, counting_kernel)
+            result = None if made is None else run_job(made[0], Deadline.after(None), None)[1]
         if result is None or result.overflow:
             self.by_cpu += 1
             return self._search.counted(part, search, item)
         return result.found
 
-    def _result(self, part: Part) -> Result | None:
-        """Return what kernels counted; None if there are none for the plan."""
-        planned, rows = self._search.planned
-        plan, kernel = self._kernel_of(planned)
-        if kernel is None or rows.apart or part.vertices > MOST_VERTICES:
-            return None
-        request, deadline, accelerator = self._search.request, Deadline.after(None), self._group.first
-        found = NarrowedSearch(
-            plan, part.rows, rows.sources, rows.out, rows.into, (part.first, part.last), part.vertices
-        )
-        with working_on(accelerator):
+    def rows(self, part: Part, most: int) -> VertexArray | None:
+        """Return the rows of a part, without images, in ascending order; None if no kernel lists them.
+
+        Raises
+        ------
+        TooManyRowsError
+            There are more than `most`, 1 or more.
+        DeviceMemoryError
+            As `counted`.
+        """
+        with self._working():
+            if (made := self._job(part, listing_kernel)) is None:
+                self.by_cpu += 1
+                return None
+            job, plan = made
+            request, plan = replace(self._search.request, limit=most + 1), replace(plan, images=())
+            source = StoredRows(job, plan, request, _BLOCK_ROWS, Deadline.after(None))
+            blocks: list[VertexArray] = []
             try:
-                with setting_up(SearchJob(accelerator)) as job:
-                    context = UploadContext.of(job.stream, request, deadline)
-                    set_up_narrowed(job, found, kernel, request, context)
-                    job.launches.set_limit(None)
+                while (block := source.next()) is not None:
+                    blocks.append(block)  # type: ignore[arg-type]  # without images, blocks are rows
+            finally:
+                source.close()
+        if sum(map(len, blocks)) > most:
+            raise TooManyRowsError
+        return sorted_rows(np.concatenate([np.empty((0, len(plan.order)), np.uint32), *blocks]))
+
+    def numbers(self, part: Part, images: RangedImages) -> Words | None:
+        """Return a number for each class and vertex of a part; None if no kernel counts them, or all of one.
+
+        Raises
+        ------
+        DeviceMemoryError
+            As `counted`.
+        """
+        levels = tuple(((level,), place * part.vertices) for level, place in images.levels)
+        if not images.listing or len(levels) > MOST_PLACES:  # closed forms
+            self.by_cpu += 1
+            return None
+        places = Places(levels, None, len(images.classes) * part.vertices)
+        deepest = max(level for level, _ in images.levels)
+        buffers: list[Buffer] = []
+
+        def add(job: SearchJob, context: UploadContext) -> None:
+            buffers.append(add_numbers(job, places, context))
+
+        def choose(plan: Plan, facts: DeviceFacts, request: Request) -> SearchKernel | None:
+            return None if plan.comparisons is not None else images_kernel(plan, deepest, facts, request)
+
+        with self._working():
+            words, made = None, self._job(part, choose, add)
+            if made is not None:
+                job, request = made[0], self._search.request
+                with finished(job, Deadline.after(None), request):
+                    result = job.result()
+                    if not (result.overflow or too_many(result.found, places)):
+                        words = fetched(job, buffers[0], places.size)
+        self.by_cpu += words is None
+        return words
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Work on the device; an error for its memory says what helps."""
+        with working_on(self._group.first):
+            try:
+                yield
             except DeviceMemoryError as error:
                 error.advise("a sharded graph with a smaller memory= has smaller parts")
                 raise
-            return run_job(job, deadline, None)[1]
 
-    def _kernel_of(self, planned: Plan) -> tuple[Plan, SearchKernel | None]:
+    def _job(
+        self,
+        part: Part,
+        choose: Choose,
+        add: Callable[[SearchJob, UploadContext], None] = lambda job, context: None,
+    ) -> tuple[SearchJob, Plan] | None:
+        """Return the job that searches a part, and its plan; None if no kernel does it.
+
+        Parameters
+        ----------
+        add
+            Gives the job more, once it is set up.
+        """
+        planned, rows = self._search.planned
+        plan, kernel = self._kernel_of(planned, choose)
+        if kernel is None or rows.apart or part.vertices > MOST_VERTICES:
+            return None
+        found = NarrowedSearch(
+            plan, part.rows, rows.sources, rows.out, rows.into, (part.first, part.last), part.vertices
+        )
+        request = self._search.request
+        with setting_up(SearchJob(self._group.first)) as job:
+            context = UploadContext.of(job.stream, request, Deadline.after(None))
+            set_up_narrowed(job, found, kernel, request, context)
+            add(job, context)
+            job.launches.set_limit(None)
+        return job, plan
+
+    def _kernel_of(self, planned: Plan, choose: Choose) -> tuple[Plan, SearchKernel | None]:
         """Return a plan without bounds, and its kernel if there is one."""
         if id(planned) not in self._kernels:  # the entry holds the plan: its id stays its own
             plan = without_bounds(planned)
-            kernel = counting_kernel(plan, self._group.facts, self._search.request)
+            kernel = choose(plan, self._group.facts, self._search.request)
             self._kernels[id(planned)] = planned, plan, kernel
         return self._kernels[id(planned)][1:]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
 from motiflux.cluster.shards.part import Part
 from motiflux.cluster.shards.planning import RangedImages
-from motiflux.cluster.shards.search import RangeSearch
+from motiflux.cluster.shards.search import MakeSearch, RangeSearch
 from motiflux.cluster.shares import Item
 from motiflux.cpu import native
 from motiflux.errors import ClusterError
@@ -51,25 +53,34 @@ class Sums:
         return found
 
 
+Words = NDArray[np.uint64]
+NumbersOf = Callable[[Part, RangedImages], Words | None]
+"""Counts a part otherwise: a number for each class and vertex of the part; None if it cannot."""
+
+
 class RangeImages:
-    """Adds the embeddings of parts at the images of levels: a number for each class and vertex."""
+    """Adds the embeddings of parts at the images of levels: a number for each class and vertex.
+
+    Attributes
+    ----------
+    numbers_of
+        Counts parts in place of their native search; None for no such way.
+    """
+
+    numbers_of: NumbersOf | None = None
 
     def __init__(self, search: RangeSearch, images: RangedImages, vertices: int) -> None:
         self.search = search
         self._images, self._vertices = images, vertices
         self._sums = Sums(len(images.classes) * vertices)
 
-    def add(self, part: Part, search: _native.NativePlan, item: Item) -> int:
+    def add(self, part: Part, search: MakeSearch, item: Item) -> int:
         """Add the embeddings of a part."""
         images, size = self._images, part.vertices
-        levels = [(level, -1, place * size) for level, place in images.levels]
-        number = len(images.classes) * size
-        portion = ([item], None, None, None)
-        words, above, stop, _ = _native.count_images(
-            search, levels, None, number, images.listing, self.search.threads, None, None, portion
-        )
-        if native.Stop(stop) is not native.Stop.NONE:
-            raise ClusterError(f"a search of a part ended early: {stop}")
+        words = None if self.numbers_of is None else self.numbers_of(part, images)
+        above: list[tuple[int, int]] = []
+        if words is None:
+            words, above = self._counted(size, search(), item)
         of_part = self.search.gathering.vertices()
 
         def places(at: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -80,6 +91,21 @@ class RangeImages:
         more = [more for _, more in above]
         self._sums.add((places(found), words[found], list(zip(missing, more, strict=True))))
         return 0
+
+    def _counted(
+        self, size: int, search: _native.NativePlan, item: Item
+    ) -> tuple[Words, list[tuple[int, int]]]:
+        """Return the numbers of a part of `size` vertices by its native search."""
+        images = self._images
+        levels = [(level, -1, place * size) for level, place in images.levels]
+        number = len(images.classes) * size
+        portion = ([item], None, None, None)
+        words, above, stop, _ = _native.count_images(
+            search, levels, None, number, images.listing, self.search.threads, None, None, portion
+        )
+        if native.Stop(stop) is not native.Stop.NONE:
+            raise ClusterError(f"a search of a part ended early: {stop}")
+        return words, above
 
     def take(self) -> Added:
         """Return the numbers above 0, and start anew."""

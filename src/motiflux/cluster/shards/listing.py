@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from motiflux import _native
 from motiflux.cluster.shards.ids import VertexIds
 from motiflux.cluster.shards.part import Part
-from motiflux.cluster.shards.search import RangeSearch
+from motiflux.cluster.shards.search import MakeSearch, RangeSearch
 from motiflux.cluster.shares import Item, Share, roots
 from motiflux.cluster.tasks import Bounds
 from motiflux.plan import Plan
@@ -27,9 +27,14 @@ _STEPS_OF_ENTRY = 4
 """A part may take this number of steps of the search for each entry that was read for it."""
 
 IdRows = NDArray[np.int64]
+RowsOf = Callable[[Part, int], VertexArray | None]
+"""Lists at most some number of rows of a part otherwise, always in the same order; None if it cannot.
+
+It raises `TooManyRowsError` if there are more.
+"""
 
 
-class _TooManyError(Exception):
+class TooManyRowsError(Exception):
     """The rows of a range are too many for one task."""
 
 
@@ -68,20 +73,27 @@ class RowLister:
     with their roots. It ends once it has `Bounds.rows` rows or has read `Bounds.work` entries; a range that
     has too many rows is halved. All of this depends on the share and on the memory only. The last number of
     an item of one root arc, if it has one, is the number of its rows that other tasks have.
+
+    Attributes
+    ----------
+    rows_of
+        Lists parts of several root arcs in place of their native search; None for no such way.
     """
 
+    rows_of: RowsOf | None = None
+
     def __init__(self, search: RangeSearch, ids: VertexIds, plan: Plan) -> None:
-        self._search, self._ids = search, ids
+        self.search, self._ids = search, ids
         self.order, self._images = plan.order, Images(plan)
 
     def rows(self, share: Share, bounds: Bounds) -> tuple[list[IdRows], Share]:
         """Return rows of a share, and the share that is left."""
         assert bounds.rows is not None
         assert bounds.work is not None
-        gathering = self._search.gathering
+        gathering = self.search.gathering
         blocks: list[IdRows] = []
         number, read, left = 0, gathering.read, list(share)
-        size = most = self._search.entries_of_part
+        size = most = self.search.entries_of_part
         while left:
             found, rest, size = self._list_first(left[0], bounds.rows, bounds.work, size)
             size = min(2 * size, most)
@@ -101,17 +113,27 @@ class RowLister:
             found = _Found(sum(given), most, work, alone=size == 1)
             rest: Share = [roots(end, last)] if end < last else []
             try:
-                self._search.whole(first, end, partial(self._list_part, found))
-            except _TooManyError:
+                self.search.whole(first, end, partial(self._list_part, found))
+            except TooManyRowsError:
                 size //= 2
             except _EnoughError:
                 return found, [(*roots(first, end)[:6], [found.number]), *rest], size
             else:
                 return found, rest, size
 
-    def _list_part(self, found: _Found, part: Part, search: _native.NativePlan, item: Item) -> int:
+    def _list_part(self, found: _Found, part: Part, search: MakeSearch, item: Item) -> int:
         if found.number - found.skip >= found.most:  # those of parts before
-            raise _EnoughError if found.alone else _TooManyError
+            raise _EnoughError if found.alone else TooManyRowsError
+        listed = None
+        if self.rows_of is not None and not found.alone:
+            listed = self.rows_of(part, found.most - found.number)
+        if listed is None:
+            return self._list_natively(found, part, search(), item)
+        found.number += len(listed)
+        found.blocks += self._external(part, [listed])
+        return 0
+
+    def _list_natively(self, found: _Found, part: Part, search: _native.NativePlan, item: Item) -> int:
         bounds = self._bounds(found)
         rows = _native.Rows(search, self.order, 1, _BLOCK, None, None, None, ([item], None, *bounds))
         blocks: list[VertexArray] = []
@@ -125,7 +147,7 @@ class RowLister:
         finally:
             rows.close()
         if left and not found.alone:
-            raise _TooManyError
+            raise TooManyRowsError
         found.blocks += self._external(part, blocks)
         if left:
             raise _EnoughError
@@ -136,7 +158,7 @@ class RowLister:
         rows = max(1, found.skip + found.most - found.number)
         if found.alone:
             return None, rows
-        return max(found.work, _STEPS_OF_ENTRY * self._search.gathering.read_for_part), rows
+        return max(found.work, _STEPS_OF_ENTRY * self.search.gathering.read_for_part), rows
 
     def _external(self, part: Part, blocks: Sequence[VertexArray]) -> list[IdRows]:
         """Return all images of rows, in ids of the graph."""
@@ -146,7 +168,7 @@ class RowLister:
         for block in blocks:
             used[block] = True
         ids = np.zeros(part.vertices, np.int64)
-        ids[used] = self._ids.of(self._search.gathering.vertices()[used])
+        ids[used] = self._ids.of(self.search.gathering.vertices()[used])
         found: list[IdRows] = []
         for block in blocks:
             images: Any = self._images.of(block)

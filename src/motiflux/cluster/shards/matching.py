@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.store import digest_of_shards
 from motiflux.cluster.shards.tasks import ShardJob, rows_of_range, write_range
 from motiflux.cluster.shares import Share
-from motiflux.cluster.tasks import Bounds
+from motiflux.cluster.tasks import Bounds, Done
 from motiflux.errors import ArgumentError, ClusterError
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
@@ -37,11 +37,24 @@ if TYPE_CHECKING:
 
 
 class ShardedRows:
-    """Tasks of a listing of a sharded graph; see `motiflux.cluster.row_tasks.RowTasks`."""
+    """Tasks of a listing of a sharded graph; see `motiflux.cluster.row_tasks.RowTasks`.
 
-    def __init__(self, workers: Workers, graph: ShardedGraph, found: Ranged, columns: IdColumns) -> None:
-        self._workers, self._graph, self._found = workers, graph, found
-        self.columns = columns
+    Parameters
+    ----------
+    kind
+        The kind of device of which each task has one; None: tasks list on CPUs.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        graph: ShardedGraph,
+        found: Ranged,
+        columns: IdColumns,
+        kind: str | None = None,
+    ) -> None:
+        self._workers, self._graph, self._found, self._kind = workers, graph, found, kind
+        self.columns, self.slots = columns, workers.slots_on(kind)
         self.units = 0 if found.plan.impossible is not None else graph.layout.entries
 
     @cached_property
@@ -50,20 +63,26 @@ class ShardedRows:
 
     def rows(self, name: str, share: Share, bounds: Bounds) -> Any:
         """Start a task that returns rows."""
-        return self._workers.submit(rows_of_range, name, self._job, share, bounds, cpus=1)
+        return self._submit(rows_of_range, name, share, bounds, self._kind)
 
     def file(self, name: str, share: Share, bounds: Bounds, folder: str, file: str) -> Any:
         """Start a task that writes rows into a file."""
-        given = (self._job, share, bounds, folder, file, self.columns)
-        return self._workers.submit(write_range, name, *given, cpus=1)
+        return self._submit(write_range, name, share, bounds, folder, file, self.columns, self._kind)
+
+    def _submit(self, function: Callable[..., Done], name: str, *given: Any) -> Any:
+        on_gpu = self._kind is not None
+        return self._workers.submit(
+            function, name, self._job, *given, cpus=None if on_gpu else 1, on_gpu=on_gpu
+        )
 
     def renew(self) -> None:
         """Share the plan again; servers start again by themselves."""
         self.__dict__.pop("_job", None)
 
     def digest(self) -> str:
-        """Return a digest of the graph, and the memory, on which the rows of a share depend."""
-        return f"{digest_of_shards(self._graph.folder)}, memory {self._graph.memory}"
+        """Return a digest of the graph, the memory and the device: the rows of a share depend on them."""
+        kind = "" if self._kind is None else f", on {self._kind}"
+        return f"{digest_of_shards(self._graph.folder)}, memory {self._graph.memory}{kind}"
 
     def empty_file(self) -> bytes:
         """Return a file without rows."""
@@ -87,6 +106,7 @@ def match_sharded(
     chosen: Mapping[str, Any],
     *,
     late: bool,
+    kind: str | None = None,
 ) -> Matches:
     """Return the rows of a pattern; the search begins at once, or late: with the first rows.
 
@@ -94,6 +114,8 @@ def match_sharded(
     ----------
     chosen
         The options of the search.
+    kind
+        See `ShardedRows`.
     """
     refuse_columns(options)
     given = options.get("batch_rows", DEFAULT_BATCH_ROWS)
@@ -114,8 +136,8 @@ def match_sharded(
         def begin() -> RowSource:
             if found is None or found.plan.impossible is not None:
                 return NoRows(complete=found is not None)
-            tasks = ShardedRows(workers, graph, found, columns)
-            return ClusterRows(workers, tasks, request, batch_rows, deadline)
+            tasks = ShardedRows(workers, graph, found, columns, kind)
+            return ClusterRows(workers, tasks, request, batch_rows, deadline, tasks.slots)
 
         graph.served()  # refuses a closed one
         source: RowSource = LateRows(begin) if late else begin()
@@ -125,7 +147,7 @@ def match_sharded(
             started=planned,
             plan_seconds=planned - deadline.started,
             engine="cluster",
-            device=workers.device,
+            device=workers.device_on(kind),
             reason="the graph is sharded",
             batch_rows=batch_rows,
             limit=request.limit,
@@ -140,6 +162,7 @@ def write_sharded(
     chosen: Mapping[str, Any],
     folders: Sequence[str],
     job: str | None,
+    kind: str | None = None,
 ) -> list[WrittenRows]:
     """Write the rows of each pattern into a data set in a folder of its own."""
     refuse_columns(options)
@@ -166,7 +189,7 @@ def write_sharded(
         jobs = []
         for at, (pattern, found, folder) in enumerate(zip(patterns, planned, folders, strict=True)):
             columns = IdColumns(pattern, bool(options.get("names", False)))
-            tasks = ShardedRows(workers, graph, found, columns)
+            tasks = ShardedRows(workers, graph, found, columns, kind)
             number = f", {at + 1}" if len(patterns) > 1 else ""
-            jobs.append(RowJob(workers, tasks, found.plan, request, folder, job, number))
+            jobs.append(RowJob(workers, tasks, found.plan, request, folder, job, number, tasks.slots))
         return run_jobs(workers, jobs, request, deadline, ended)

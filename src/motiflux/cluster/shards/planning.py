@@ -20,6 +20,7 @@ from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.builder import PlanBuilder, PlanOptions
 from motiflux.plan.image_counts import Asked, ImagePlan, image_plan
+from motiflux.plan.local_counts.speeds import DEVICE_IMAGE_SPEEDS
 from motiflux.plan.planner import empty_plan
 from motiflux.request.deadline import Deadline
 from motiflux.request.planning import logical_plan, plan_options, row_plan_options
@@ -28,6 +29,8 @@ from motiflux.types import Symmetry
 
 _FEW_VERTICES = 5
 """Up to so many query vertices there is a plan for each set of them that may be divided."""
+_WORTH_COMPARING = 0.5
+"""Least expected seconds on a GPU for which a plan with closed forms, which CPUs count, is compared."""
 _CAPABILITIES = replace(CAPABILITIES, candidate_spaces=False, tables=None, copy_walks=False)
 
 
@@ -104,9 +107,20 @@ class RangedImages:
 
 
 def image_plan_of(
-    sketch: Graph, pattern: Pattern, asked: Sequence[Asked], request: Request, deadline: Deadline
+    sketch: Graph,
+    pattern: Pattern,
+    asked: Sequence[Asked],
+    request: Request,
+    deadline: Deadline,
+    *,
+    on_gpu: bool = False,
 ) -> ImagePlan:
     """Return the plan of counts at each vertex: searches, without tables and candidate spaces.
+
+    Parameters
+    ----------
+    on_gpu
+        Whether kernels search, which count no closed forms: these are taken if they save much time.
 
     Raises
     ------
@@ -114,7 +128,15 @@ def image_plan_of(
         Time was up before there was one.
     """
     refuse_others(pattern)
-    return image_plan(sketch, pattern, asked, _image_options(request, deadline))
+    options = _image_options(request, deadline)
+    if not on_gpu:
+        return image_plan(sketch, pattern, asked, options)
+    plan = image_plan(sketch, pattern, asked, replace(options, tail=False, parts=False))
+    seconds = DEVICE_IMAGE_SPEEDS.of_search(plan.seconds, request.threads)
+    if plan.impossible is not None or seconds < _WORTH_COMPARING:
+        return plan
+    with_forms = image_plan(sketch, pattern, asked, options)
+    return with_forms if with_forms.seconds < seconds else plan
 
 
 def ranged_images(

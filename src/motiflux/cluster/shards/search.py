@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -89,7 +90,9 @@ def part_memory(layout: Layout, reach: Reach, memory: int, beside: int) -> int:
     return max(1, memory - memory // SHARE_OF_ROWS - beside - least_memory(layout, reach))
 
 
-Use = Callable[[Part, _native.NativePlan, Item], int]
+MakeSearch = Callable[[], _native.NativePlan]
+"""Makes the native search of a part: not all parts are searched by it."""
+Use = Callable[[Part, MakeSearch, Item], int]
 """Searches a part from all its roots; returns the number found."""
 
 
@@ -292,11 +295,19 @@ class RangeSearch:
         first, last = int(offsets[part.first]), int(offsets[part.last])
         if first == last:
             return 0
+        self.planned = plan, rows
+        begun = time.perf_counter()
+        found = use(part, partial(self._native_search, part, plan, rows), roots_item(first, last))
+        self._search_seconds += time.perf_counter() - begun
+        return found
+
+    def _native_search(self, part: Part, plan: Plan, rows: RowsOfPlan) -> _native.NativePlan:
+        """Return the native search of the part that was gathered last."""
         tuning = self._ranged.request.tuning
         compared = None
         if self._values is not None:
             compared = native_comparisons(self._values.of(self.gathering.vertices()), plan)
-        search = native_problem_of_rows(
+        return native_problem_of_rows(
             plan,
             part.rows,
             sources=rows.sources,
@@ -309,11 +320,6 @@ class RangeSearch:
             compared=compared,
             steps=self._steps_of(plan),
         )
-        self.planned = plan, rows
-        begun = time.perf_counter()
-        found = use(part, search, roots_item(first, last))
-        self._search_seconds += time.perf_counter() - begun
-        return found
 
     def _steps_of(self, plan: Plan) -> list[_native.Step]:
         steps = self._steps.get(id(plan))
@@ -321,10 +327,12 @@ class RangeSearch:
             steps = self._steps[id(plan)] = steps_of_rows(plan)
         return steps
 
-    def counted(self, part: Part, search: _native.NativePlan, item: Item) -> int:
+    def counted(self, part: Part, search: MakeSearch, item: Item) -> int:
         """Return the number of embeddings in a part."""
         portion = ([item], None, None, None)
-        total, stop, _ = _native.count_portion(search, portion, self.threads, native.native_limit(None), None)
+        total, stop, _ = _native.count_portion(
+            search(), portion, self.threads, native.native_limit(None), None
+        )
         if stop != native.Stop.NONE:
             raise ClusterError(f"a search of a part ended early: {stop}")
         return total

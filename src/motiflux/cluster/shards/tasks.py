@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from motiflux.cluster.shards.server import Served, ids_of, rows_of, values_of
 from motiflux.cluster.shards.values import compared_names
 from motiflux.cluster.shares import Share, roots
 from motiflux.cluster.tasks import Bounds, Done, Watch
+
+if TYPE_CHECKING:
+    from motiflux.cluster.shards.gpu_parts import PartsOnGpu
 
 _KEPT: dict[str, Any] = {}
 """The search of the last job: it has masks of all vertices."""
@@ -58,37 +61,38 @@ def count_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = 
     search = _KEPT.get(job.token)
     if search is None:
         search = _keep(job, _search(job, job.open(), bounds.threads))
-    use = search.counted
-    if kind is not None:
-        from motiflux.cluster.gpu_tasks import assigned_gpu
-        from motiflux.cluster.shards.gpu_parts import PartsOnGpu
-
-        use = PartsOnGpu(search, assigned_gpu(kind)).counted
-    return watch.done(*search_share(search, share, bounds, use))
+    gpu = _on_gpu(search, kind)
+    return watch.done(*search_share(search, share, bounds, (search if gpu is None else gpu).counted))
 
 
-def rows_of_range(job: ShardJob, share: Share, bounds: Bounds) -> Done:
+def rows_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
     """List the rows of a share in ids of the graph, [rows, vertices] int64."""
     watch = Watch()
-    lister = _lister(job)
+    lister = _lister(job, kind)
     blocks, left = lister.rows(share, bounds)
     width = len(lister.order)
     return watch.done(np.concatenate([np.empty((0, width), np.int64), *blocks]), left)
 
 
 def write_range(
-    job: ShardJob, share: Share, bounds: Bounds, folder: str, name: str, columns: IdColumns
+    job: ShardJob,
+    share: Share,
+    bounds: Bounds,
+    folder: str,
+    name: str,
+    columns: IdColumns,
+    kind: str | None = None,
 ) -> Done:
     """Write the rows of a share into a file, as `motiflux.cluster.tasks.write_share`."""
     watch = Watch()
-    blocks, left = _lister(job).rows(share, bounds)
+    blocks, left = _lister(job, kind).rows(share, bounds)
     rows, data = parquet_of_ids(columns, blocks)
     if rows > 0:
         Folder(folder).write(name, data)
     return watch.done((rows, len(data) if rows > 0 else 0, rows), left)
 
 
-def images_of_range(job: ShardJob, share: Share, bounds: Bounds) -> Done:
+def images_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
     """Count the embeddings of a share at the images of levels; return the numbers above 0."""
     watch = Watch()
     images = _KEPT.get(job.token)
@@ -99,6 +103,8 @@ def images_of_range(job: ShardJob, share: Share, bounds: Bounds) -> Done:
             job, found.ranged, bounds.threads, of_graph=8 * number, of_part=16 * number + BYTES_OF_VERTEX
         )
         images = _keep(job, RangeImages(search, found, job.served.layout.num_vertices))
+    gpu = _on_gpu(images.search, kind)
+    images.numbers_of = None if gpu is None else gpu.numbers
     try:
         _, left = search_share(images.search, share, bounds, images.add)
     except BaseException:
@@ -132,13 +138,25 @@ def _search(job: ShardJob, found: Ranged, threads: int, **beside: int) -> RangeS
     return RangeSearch(rows, found, job.served.memory, threads, values=values, **beside)
 
 
-def _lister(job: ShardJob) -> RowLister:
+def _lister(job: ShardJob, kind: str | None) -> RowLister:
     lister: RowLister | None = _KEPT.get(job.token)
     if lister is None:
         found: Ranged = job.open()
         search = _search(job, found, 1, of_part=BYTES_OF_VERTEX)
         lister = _keep(job, RowLister(search, ids_of(job.served), found.plan))
+    gpu = _on_gpu(lister.search, kind)
+    lister.rows_of = None if gpu is None else gpu.rows
     return lister
+
+
+def _on_gpu(search: RangeSearch, kind: str | None) -> PartsOnGpu | None:
+    """Return who searches parts on the task's GPU; None if it has none."""
+    if kind is None:
+        return None
+    from motiflux.cluster.gpu_tasks import assigned_gpu
+    from motiflux.cluster.shards.gpu_parts import PartsOnGpu
+
+    return PartsOnGpu(search, assigned_gpu(kind))
 
 
 def _keep(job: ShardJob, made: Any) -> Any:

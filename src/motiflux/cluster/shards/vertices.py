@@ -43,11 +43,17 @@ def vertices_of(graph: ShardedGraph) -> Graph:
 
 
 class ShardedImageCounter(HostImageCounter):
-    """Counts at each vertex by tasks; takes graphs that `vertices_of` returned."""
+    """Counts at each vertex by tasks; takes graphs that `vertices_of` returned.
 
-    def __init__(self, workers: Workers, graph: ShardedGraph) -> None:
+    Parameters
+    ----------
+    kind
+        The kind of device of which each task has one; None: tasks count on CPUs.
+    """
+
+    def __init__(self, workers: Workers, graph: ShardedGraph, kind: str | None = None) -> None:
         super().__init__("the graph is sharded")
-        self._workers, self._graph = workers, graph
+        self._workers, self._graph, self._kind = workers, graph, kind
         self._planned: dict[int, tuple[ImagePlan, Narrowed]] = {}
 
     def plan(
@@ -60,7 +66,8 @@ class ShardedImageCounter(HostImageCounter):
     ) -> ImagePlan:
         """Return a plan, made on the sketch."""
         subject = narrowed(self._graph, pattern)
-        plan = image_plan_of(subject.sketch, subject.pattern, asked, request, deadline)
+        on_gpu = self._kind is not None
+        plan = image_plan_of(subject.sketch, subject.pattern, asked, request, deadline, on_gpu=on_gpu)
         self._planned[id(plan)] = plan, subject
         return plan
 
@@ -78,7 +85,7 @@ class ShardedImageCounter(HostImageCounter):
                 complete = complete and self._count(images, plan, found, request, deadline)
             every.append(found)
         way = f"the graph is sharded; {ways(plans, ())}"
-        device = f"{self._workers.device}, {self._graph.num_shards} shards"
+        device = f"{self._workers.device_on(self._kind)}, {self._graph.num_shards} shards"
         return CountedImages(every, complete, "cluster", device, way)
 
     def _count(
@@ -90,8 +97,8 @@ class ShardedImageCounter(HostImageCounter):
         deadline: Deadline,
     ) -> bool:
         """Count some classes; return whether the search ended."""
-        search = _VertexSearch(self._workers, self._graph, images)
-        driver = self._workers.driver()
+        search = _VertexSearch(self._workers, self._graph, images, self._kind)
+        driver = self._workers.driver(self._workers.slots_on(self._kind))
         try:
             driver.run_all([search], deadline)
         finally:
@@ -109,19 +116,21 @@ class _VertexSearch:
     divisible = True
     over = False
 
-    def __init__(self, workers: Workers, graph: ShardedGraph, images: RangedImages) -> None:
-        self._workers = workers
+    def __init__(self, workers: Workers, graph: ShardedGraph, images: RangedImages, kind: str | None) -> None:
+        self._workers, self._kind = workers, kind
         units, size = graph.layout.entries, len(images.classes) * graph.num_vertices
-        share = units // (FEW_PARTS * workers.slots)
+        slots = workers.slots_on(kind)
+        share = units // (FEW_PARTS * slots)
         self._job = job_of(workers, graph, replace(images, ranged=replace(images.ranged, share=share)))
         self.name = f"count_per_vertex {workers.pattern}"
         least = max(LEAST_SECONDS, _SECONDS_OF_NUMBER * size)
-        self.shares = Shares(units, workers.slots, least=least, parts=FEW_PARTS, short_ends=False)
+        self.shares = Shares(units, slots, least=least, parts=FEW_PARTS, short_ends=False)
         self.sums = Sums(size)
 
     def submit(self, order: Order) -> Any:
         bounds = Bounds(self._workers.threads, seconds=order.seconds)
-        return self._workers.submit(images_of_range, self.name, self._job, order.share, bounds)
+        given = (self._job, order.share, bounds, self._kind)
+        return self._workers.submit(images_of_range, self.name, *given, on_gpu=self._kind is not None)
 
     def take(self, order: Order, done: Done) -> None:
         self.sums.add(done.value)

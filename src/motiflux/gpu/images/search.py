@@ -225,22 +225,26 @@ def _prepared(
 
     def set_up(job: SearchJob, graph: Graph, stage: Stage, request: Request, context: UploadContext) -> None:
         set_up_stage(job, graph, stage, request, context)
-        numbers.append(_add_numbers(job, graph, places, context))
+        if places.rows is not None:
+            _add_arcs(job, graph, places.rows, context)
+        numbers.append(add_numbers(job, places, context))
         if restrict is not None:
             restrict(job)
 
     return prepare(accelerator, graph, stage, request, None, deadline, set_up), numbers[-1]
 
 
-def _add_numbers(job: SearchJob, graph: Graph, places: Places, context: UploadContext) -> Buffer:
-    """Give a job its places and the memory of their numbers."""
+def _add_arcs(job: SearchJob, graph: Graph, arcs: AdjacencyKey, context: UploadContext) -> None:
+    """Give a job the rows of the arcs to whose numbers it adds."""
+    rows = resident(graph, job.accelerator.device).rows(graph, RowsKey(arcs, above=False), context)
+    if not job.memory.reads(rows):
+        job.memory.read(rows)
+    job.launches.argument.images.arcs = layout.Adjacency(*rows.addresses)
+
+
+def add_numbers(job: SearchJob, places: Places, context: UploadContext) -> Buffer:
+    """Give a job its places and the memory of their numbers, which it returns."""
     device, images = job.accelerator.device, job.launches.argument.images
-    if places.rows is not None:
-        key = RowsKey(places.rows, above=False)
-        rows = resident(graph, device).rows(graph, key, context)
-        if not job.memory.reads(rows):
-            job.memory.read(rows)
-        images.arcs = layout.Adjacency(*rows.addresses)
     numbers = device.allocate(max(8, 8 * places.size), "counts by images", budget=context.budget)
     job.memory.hold(numbers)
     job.launches.clear_before(numbers)
