@@ -94,7 +94,7 @@ lint: setup ## style, types, layers, spelling
 	@$(BIN)/ruff format --quiet --check || { echo "make format lays these out"; exit 1; }
 	@$(BIN)/clang-format --dry-run -Werror $(cxx_sources) || { echo "make format lays these out"; exit 1; }
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/mypy --no-error-summary --strict demo/*.py scripts/write_pages.py scripts/write_grammar.py scripts/fuzz.py scripts/fuzz_streams.py scripts/racecheck.py scripts/racecheck_workload.py scripts/soak_batches.py scripts/soak_serve.py
+	@$(BIN)/mypy --no-error-summary --strict demo/*.py scripts/write_pages.py scripts/write_grammar.py scripts/fuzz.py scripts/fuzz_streams.py scripts/racecheck.py scripts/racecheck_workload.py scripts/soak_batches.py scripts/soak_cluster.py scripts/soak_serve.py
 	@report=$$($(BIN)/lint-imports 2>&1) || { echo "$$report"; exit 1; }
 	@$(BIN)/codespell
 

@@ -546,13 +546,14 @@ def test_calls_that_do_not_run_on_gpus_of_a_cluster_name_the_device(ray: InlineR
     options: dict[str, Any] = {"device": "cuda"}
     with mf.Cluster() as cluster:
         with pytest.raises(mf.ArgumentError, match="device: expected 'auto' or 'cpu' for this call"):
-            cluster.explain(graph, triangle, **options)
-        for name, value in {"distinct": ["a"], "copies": True}.items():
-            with pytest.raises(mf.ArgumentError, match=f"device: .* beside {name}="):
-                cluster.count(graph, triangle, **options, **{name: value})
-        for pattern in (f"{triangle} RETURN DISTINCT a", "(a)-[*1..2]-(b)"):
-            with pytest.raises(mf.ArgumentError, match=r"device: .* for patterns with DISTINCT"):
-                cluster.count(graph, pattern, **options)
+            cluster.count_per_edge(graph, triangle, **options)
+        for call in (cluster.count, cluster.explain):
+            for name, value in {"distinct": ["a"], "copies": True}.items():
+                with pytest.raises(mf.ArgumentError, match=f"device: .* beside {name}="):
+                    call(graph, triangle, **options, **{name: value})
+            for pattern in (f"{triangle} RETURN DISTINCT a", "(a)-[*1..2]-(b)"):
+                with pytest.raises(mf.ArgumentError, match=r"device: .* for patterns with DISTINCT"):
+                    call(graph, pattern, **options)
         with pytest.raises(mf.ArgumentError, match=r"device: .* where Ray assigns GPUs"):
             cluster.count(graph, triangle, device="cuda:1")
         with pytest.raises(mf.ArgumentError, match=r"device: .*'quantum'"):

@@ -56,7 +56,8 @@ from motiflux.result.image_counts import EdgeCounts, OrbitCounts, VertexCounts
 from motiflux.result.matches import Matches
 
 if TYPE_CHECKING:
-    from motiflux.cluster.gpu_engine import GpuClusterEngine, OnGpus
+    from motiflux.cluster.gpu_engine import GpuClusterEngine
+    from motiflux.cluster.on_gpus import OnGpus
 
 _BEGIN_SECONDS = 60.0
 """Seconds within which a task that is a whole call begins, if the call has a timeout."""
@@ -462,9 +463,12 @@ class Cluster(Connected):
     ) -> Explanation:
         """Explain a count; see `motiflux.explain`: also about how many tasks it has, and its time.
 
-        For a sharded graph it tells whose rows are read, in about how many parts, and the least memory.
+        For a sharded graph it tells whose rows are read, in about how many parts, and the least memory. With
+        ``device="cuda"`` it tells how a count on GPUs is cut; a task looks at one of them.
         """
-        self._check(options)
+        if options.get("device", "auto") not in ("auto", "cpu"):
+            _refuse_on_gpus(pattern, options)
+        gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
             patterns, several, chosen = self._sharded_count(pattern, options)
             if several:
@@ -472,8 +476,8 @@ class Cluster(Connected):
             report = progress_callback(options.get("progress", False) if analyze else False, "counting")
             with self._here(pattern), report as callback:
                 request = make_request(**chosen, progress=callback)
-                return explain_sharded(self._workers, graph, patterns[0], request, analyze=analyze)
-        with self._here(pattern):
+                return explain_sharded(self._workers, graph, patterns[0], request, gpus, analyze=analyze)
+        with self._here(pattern, gpus):
             return explain(self._graph(graph), pattern, analyze=analyze, **options)
 
     def census(

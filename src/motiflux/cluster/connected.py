@@ -31,7 +31,7 @@ from motiflux.request.sampler import Sampler
 from motiflux.types import VertexArray
 
 if TYPE_CHECKING:
-    from motiflux.cluster.gpu_engine import OnGpus
+    from motiflux.cluster.on_gpus import OnGpus
 
 ON_CPUS = "'auto' or 'cpu' on a cluster"
 _MFG = ".mfg"
@@ -229,7 +229,7 @@ class Connected:
             raise ArgumentError("device", "'cuda' on a cluster, where Ray assigns GPUs to tasks", kind)
         self._check(options, kind)
         if kind not in self._gpus:  # imported by calls that need it
-            from motiflux.cluster.gpu_engine import OnGpus
+            from motiflux.cluster.on_gpus import OnGpus
 
             self._gpus[kind] = OnGpus(self._workers, kind, self._engine)
         self._gpus[kind].check()

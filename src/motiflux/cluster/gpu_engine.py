@@ -1,4 +1,4 @@
-"""Calls on the GPUs of a cluster: a task has one GPU, and searches a share of the work."""
+"""Counts and rows on the GPUs of a cluster: a task has one GPU, and searches a share of the work."""
 
 from __future__ import annotations
 
@@ -10,33 +10,28 @@ from typing import Any
 from motiflux import log
 from motiflux.cluster.driver import Driver
 from motiflux.cluster.engine import NAME, ClusterEngine, reporting
-from motiflux.cluster.gpu_images import GpuImageCounter
 from motiflux.cluster.gpu_shares import Cuts, Parts
 from motiflux.cluster.gpu_spaces import Filtering, MaybeFiltered, Spaces
-from motiflux.cluster.gpu_tasks import Filtered, Found, count_on_gpu, look_at_gpu
+from motiflux.cluster.gpu_tasks import Filtered, Found, SeenGpu, count_on_gpu, look_at_gpu
 from motiflux.cluster.row_tasks import GpuRows, WholeRows
 from motiflux.cluster.rows import ClusterRows
-from motiflux.cluster.sampler import ClusterSampler, TreeDraws
 from motiflux.cluster.shares import Order
 from motiflux.cluster.tasks import Bounds, Columns, Done, Job, plain
 from motiflux.cluster.workers import Workers
-from motiflux.cpu.sampling import kinds_apart
 from motiflux.errors import DeviceMemoryError
 from motiflux.gpu.engine import CAPABILITIES, DfsEngine
 from motiflux.gpu.strategy import DeviceFacts
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
+from motiflux.plan.estimate.prediction import Prediction, TasksReport
 from motiflux.plan.physical import Family, PhysicalPlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
-from motiflux.request.engine import Engine, Outcome, Ran
-from motiflux.request.images import ImageCounter
+from motiflux.request.engine import Outcome, Ran
 from motiflux.request.request import Request
-from motiflux.request.sampler import Sampler
 from motiflux.result.rows import NoRows, RowSource
-from motiflux.types import VertexArray
+from motiflux.units import quantity
 
-WHY = "GPUs of a cluster were asked for"
 _FILTERED = "candidate spaces filtered on GPUs of a cluster"
 _SHARES = 4
 """Most shares of a count for each GPU: a task that is lost repeats one of them."""
@@ -63,7 +58,7 @@ class GpuClusterEngine(DfsEngine):
 
     def __init__(self, workers: Workers, kind: str, host: ClusterEngine) -> None:
         self._workers, self._kind, self._host = workers, kind, host
-        self._facts: DeviceFacts | None = None
+        self._seen: SeenGpu | None = None
         self._spaces = Spaces(workers)
         self.check()
 
@@ -74,8 +69,21 @@ class GpuClusterEngine(DfsEngine):
     @property
     def facts(self) -> DeviceFacts:
         """Facts of one of the GPUs."""
-        assert self._facts is not None, "a plan comes first"
-        return self._facts
+        return self.measured.facts
+
+    @property
+    def measured(self) -> SeenGpu:
+        """One of the GPUs, as a task saw it."""
+        assert self._seen is not None, "a plan comes first"
+        return self._seen
+
+    def look(self, deadline: Deadline) -> bool:
+        """Have a task look at a GPU, unless one did; return whether one did."""
+        if self._seen is None:
+            look = _Look(self._workers, self._kind)
+            self._driver().run_all([look], deadline)
+            self._seen = look.seen
+        return self._seen is not None
 
     def is_current(self) -> bool:
         """Whether the cluster is still connected."""
@@ -96,12 +104,8 @@ class GpuClusterEngine(DfsEngine):
         beside: Sequence[Plan] = (),
     ) -> PhysicalPlan | None:
         """Return the physical plan of a count; None if time was up before there was one."""
-        if self._facts is None:
-            look = _Look(self._workers, self._kind)
-            self._driver().run_all([look], deadline)
-            if look.facts is None:
-                return None
-            self._facts = look.facts
+        if not self.look(deadline):
+            return None
         if request.tuning["parts"] == "auto":
             request = _with(request, parts="off")
         if not counting:
@@ -227,6 +231,27 @@ class GpuClusterEngine(DfsEngine):
         planned = self._host.plan(graph, pattern, request, deadline, counting=False)
         return None if planned is None else self._host.row_tasks(graph, planned, request, deadline, columns)
 
+    def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
+        """Return how the count will be cut."""
+        if not physical.stages:
+            return ""
+        return f"; {_cut(physical, self._workers)}{physical.notes}"
+
+    def predict(self, graph: Graph, physical: PhysicalPlan, request: Request) -> Prediction:
+        """Return the expected result, time and memory of a count, without searching."""
+        family, workers = physical.stages[0].family, self._workers
+        if family is Family.HOST:
+            return self._host.predict(graph, physical, request)
+        found, seconds = super().predict(graph, physical, request), physical.seconds
+        if family is Family.TABLES:
+            return replace(found, tasks=TasksReport(1, 1, gpus=1))
+        shares = _shares(seconds, workers.gpus)
+        if seconds is not None:
+            seconds = math.ceil(shares / workers.gpus) * seconds / shares
+        filtered = family is Family.SEARCH and physical.plan.space is not None
+        tasks = TasksReport(workers.gpus, shares + filtered, gpus=workers.gpus)
+        return replace(found, seconds=seconds, tasks=tasks)
+
     def _driver(self) -> Driver:
         self.check()
         return self._workers.driver(self._workers.gpus)
@@ -235,63 +260,6 @@ class GpuClusterEngine(DfsEngine):
 def _why_host(physical: PhysicalPlan) -> str:
     """Return the reason for which CPUs do the work of a plan."""
     return physical.notes.lstrip("; ") or "a number passed the range of its kernels"
-
-
-class OnGpus:
-    """Does a call on GPUs; see `motiflux.request.stand_in`.
-
-    Attributes
-    ----------
-    kind
-        The kind of device: ``"cuda"``.
-    """
-
-    def __init__(self, workers: Workers, kind: str, host: ClusterEngine) -> None:
-        self.kind = kind
-        self._workers, self._host = workers, host
-        self._engine = GpuClusterEngine(workers, kind, host)
-        self._trees, self._trees_on_cpus = TreeDraws(workers, kind), TreeDraws(workers)
-
-    def check(self) -> None:
-        """Raise `DeviceError` if the cluster has no GPU for a task."""
-        self._engine.check()
-
-    def engine(self, why_host: str | None) -> tuple[Engine, str]:
-        """Return the engine, and the reason for it in words."""
-        if why_host is not None:
-            return self._host, f"{why_host}, not {self._engine.device}"
-        return self._engine, WHY
-
-    def image_counter(self) -> ImageCounter:
-        """Return who counts by images."""
-        self.check()
-        return GpuImageCounter(self._workers, self.kind)
-
-    def sampler(self, graph: Graph, plan: Plan, request: Request, deadline: float | None) -> Sampler:
-        """Return the sampler of a plan."""
-        self.check()
-        kind = None if kinds_apart(plan) else self.kind
-        return ClusterSampler(self._workers, graph, plan, request, deadline, kind)
-
-    def draws_on(self) -> tuple[str, str]:
-        """Return the device that draws embeddings, and the reason for it in words."""
-        self.check()
-        return self._engine.device, WHY
-
-    def draw_embeddings(
-        self,
-        graph: Graph,
-        plan: Plan,
-        request: Request,
-        seed: int,
-        first: int,
-        count: int,
-        left: float | None,
-    ) -> tuple[VertexArray, int]:
-        """Return the embeddings among trees, and the number of trees drawn."""
-        self.check()
-        trees = self._trees_on_cpus if kinds_apart(plan) else self._trees
-        return trees.draw(graph, plan, request, seed, first, count, left)
 
 
 class GpuCount:
@@ -413,6 +381,19 @@ class GpuCount:
         return Outcome(total, self._whole and not self.late)
 
 
+def _cut(physical: PhysicalPlan, workers: Workers) -> str:
+    """Return in words how a count is cut."""
+    family = physical.stages[0].family
+    if family is Family.HOST:
+        return f"in shares for {workers.slots} tasks on CPUs at a time"
+    if family is Family.TABLES:
+        return "tables of local counts, as one task on one GPU"
+    shares = _shares(physical.seconds, workers.gpus)
+    filtered = family is Family.SEARCH and physical.plan.space is not None
+    after = " after a task that filters candidates" if filtered else ""
+    return f"a search, in {quantity(shares, 'share')} for {quantity(workers.gpus, 'GPU')}{after}"
+
+
 def _with(request: Request, **switches: str) -> Request:
     """Return a request with other values of switches."""
     return replace(request, tuning={**request.tuning, **switches})
@@ -442,13 +423,13 @@ class _Look:
     def __init__(self, workers: Workers, kind: str) -> None:
         self._workers, self._kind = workers, kind
         self.shares = Parts(1)
-        self.facts: DeviceFacts | None = None
+        self.seen: SeenGpu | None = None
 
     def submit(self, order: Order) -> Any:
         return self._workers.submit(look_at_gpu, self.name, self._kind, on_gpu=True)
 
     def take(self, order: Order, done: Done) -> None:
-        self.facts = done.value
+        self.seen = done.value
 
     def renew(self) -> None:
         """Do nothing: the task has no graph."""

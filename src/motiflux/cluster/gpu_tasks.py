@@ -29,6 +29,7 @@ from motiflux.gpu.runtime.job import SearchJob
 from motiflux.gpu.runtime.work_partition import ArcPartition, CliquePartition
 from motiflux.gpu.storage.candidate_space import GivenFilter, device_space, keep_space, known_space
 from motiflux.gpu.storage.upload import UploadContext
+from motiflux.gpu.strategy import DeviceFacts
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.plan.physical import Family, PhysicalPlan
@@ -108,10 +109,35 @@ class Space:
         return GivenFilter(found.serves, Report.from_buffer_copy(found.report), found.token)
 
 
+@dataclass(frozen=True, slots=True)
+class SeenGpu:
+    """A GPU as a task saw it.
+
+    Parameters
+    ----------
+    free
+        Bytes that could be allocated.
+    """
+
+    facts: DeviceFacts
+    free: int
+
+    @property
+    def multiprocessors(self) -> int:
+        """Number of multiprocessors."""
+        return self.facts.multiprocessors
+
+    def free_memory(self) -> int:
+        """Return the bytes that could be allocated."""
+        return self.free
+
+
 def look_at_gpu(kind: str) -> Done:
-    """Return the `motiflux.gpu.strategy.DeviceFacts` of the task's GPU."""
+    """Return a `SeenGpu` of the task's GPU."""
     watch = Watch()
-    return watch.done(DeviceGroup.open((assigned_gpu(kind),)).facts)
+    group = DeviceGroup.open((assigned_gpu(kind),))
+    with working_on(group.first):
+        return watch.done(SeenGpu(group.facts, group.first.device.free_memory()))
 
 
 def filter_on_gpu(job: Job, kind: str, token: str, threads: int, seconds: float) -> Done:

@@ -18,7 +18,7 @@ from motiflux.gpu.kernels.table_run import TableJob, TooWide
 from motiflux.gpu.kernels.tables import prepare_tables, table_bytes
 from motiflux.gpu.kernels.universal_vertex import set_up_universal_vertex
 from motiflux.gpu.launch.job_pool import job_pool
-from motiflux.gpu.launch.memory import device_bytes, groups_told
+from motiflux.gpu.launch.memory import HasMemory, device_bytes, groups_told
 from motiflux.gpu.launch.prepare import kernels_of, prepare, set_up_stage
 from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.accelerator import Accelerator, known_accelerator
@@ -88,6 +88,11 @@ class DfsEngine:
     def facts(self) -> DeviceFacts:
         """Facts of one device, by which plans are made."""
         return self.group.facts
+
+    @property
+    def measured(self) -> HasMemory:
+        """The device for which memory is predicted."""
+        return self.group.first.device
 
     def is_current(self) -> bool:
         """Whether the names of the devices still belong to the same open devices in this process."""
@@ -372,7 +377,7 @@ class DfsEngine:
         if stage.schedule is not None:
             device = table_bytes(graph, stage.schedule)
         else:
-            device = device_bytes(self.group.first.device, graph, stage, request)
+            device = device_bytes(self.measured, graph, stage, request)
         return Prediction(
             expected_count(plan, request.limit),
             physical.seconds,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from motiflux.api.explaining import Explanation
 from motiflux.cluster.shards.conditions import Narrowed, narrowed
 from motiflux.cluster.shards.counting import count_sharded, shares_of
+from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.planning import ranged
-from motiflux.cluster.shards.reach import Reach, reach_of, sources_of_level
+from motiflux.cluster.shards.reach import Reach, reach_of, rows_of_plan, sources_of_level
 from motiflux.cluster.shards.search import Ranged, least_bytes, part_memory
 from motiflux.cluster.simulation import expected_tasks
 from motiflux.graph import Graph
@@ -23,16 +24,21 @@ from motiflux.plan.estimate.sampled import MANY_MEMBERS, sample
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.plan.report.data import Actual, EngineReport, GraphReport, PlanReport
 from motiflux.plan.report.describe import describe
+from motiflux.request.costs import H100, host_work
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 from motiflux.units import quantity
 
 if TYPE_CHECKING:
+    from motiflux.cluster.on_gpus import OnGpus
     from motiflux.cluster.shards.sharded import ShardedGraph
     from motiflux.cluster.workers import Workers
+    from motiflux.gpu.strategy import DeviceFacts
 
 _SECONDS_OF_ENTRY, _SECONDS_OF_PART = 14e-9, 3e-3
 """Time of a worker for an entry that it reads, and for a part, in seconds (``benchmarks/NOTES.md``)."""
+_SECONDS_OF_GPU_PART = 2e-3
+"""Time in which a part is copied to a GPU and its kernel started, in seconds."""
 _PARTS = 5.0
 """Parts of a search whose rows take as much as the memory."""
 _PASSES = 1.5
@@ -41,10 +47,49 @@ _MOST = 10**18
 """Numbers above are not told: they are no more than a guess."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where the tasks of a count run.
+
+    Parameters
+    ----------
+    slots
+        Number of tasks at a time.
+    kind
+        The kind of their GPUs, one each; None: they have none.
+    facts
+        Of one of the GPUs.
+    """
+
+    slots: int
+    kind: str | None = None
+    facts: DeviceFacts | None = None
+
+    @property
+    def gpus(self) -> int:
+        """Number of GPUs."""
+        return 0 if self.kind is None else self.slots
+
+    def why_cpu(self, planned: Ranged, reach: Reach, layout: Layout) -> str | None:
+        """Return why CPUs search the parts that tasks with GPUs gather; None if kernels do, or no GPUs."""
+        if self.facts is None:
+            return None
+        from motiflux.cluster.shards.gpu_parts import why_cpu
+
+        rows = rows_of_plan(planned.bound, planned.plan, reach, layout)
+        return why_cpu(planned.plan, rows, self.facts, planned.request)
+
+
 def explain_sharded(
-    workers: Workers, graph: ShardedGraph, pattern: Pattern, request: Request, *, analyze: bool
+    workers: Workers,
+    graph: ShardedGraph,
+    pattern: Pattern,
+    request: Request,
+    gpus: OnGpus | None = None,
+    *,
+    analyze: bool,
 ) -> Explanation:
-    """Return the explanation of a count, which `analyze` also runs.
+    """Return the explanation of a count, on CPUs or on GPUs, which `analyze` also runs.
 
     Raises
     ------
@@ -62,10 +107,12 @@ def explain_sharded(
         allowed=subject.allowed,
     )
     assert planned is not None  # only if time was up
-    report = _report(workers, graph, pattern, subject, planned, request)
+    kind = None if gpus is None else gpus.kind
+    where = _Where(workers.slots_on(kind), kind, None if gpus is None else gpus.facts())
+    report = _report(workers, graph, pattern, subject, planned, request, where)
     if not analyze:
         return Explanation(report)
-    (count,) = count_sharded(workers, graph, [pattern], request, Deadline.after(request.timeout))
+    (count,) = count_sharded(workers, graph, [pattern], request, Deadline.after(request.timeout), kind)
     note = None if planned.plan.impossible else "tasks of a cluster do not tell the sizes of steps"
     actual = Actual(int(count), count.complete, count.seconds, count.plan_seconds, note)
     return Explanation(replace(report, actual=actual))
@@ -78,6 +125,7 @@ def _report(
     subject: Narrowed,
     planned: Ranged,
     request: Request,
+    where: _Where,
 ) -> PlanReport:
     layout, sketch = graph.layout, subject.sketch
     plan = planned.plan
@@ -86,14 +134,20 @@ def _report(
         plan = replace(plan, estimates=sizes.sizes, scanned=sizes.read)
     share = sketch.num_edges / max(1, layout.num_edges)
     plan = _scaled(plan, planned.bound, share, sketch.num_vertices / max(1, layout.num_vertices))
-    reason = f"the graph is sharded; ranges of entries, in shares for {workers.slots} tasks at a time"
+    reason = (
+        f"the graph is sharded; ranges of entries, in shares for {quantity(where.slots, 'task')} at a time"
+    )
+    why = None
+    if where.kind is not None and plan.impossible is None:
+        why = where.why_cpu(planned, reach_of(planned.bound, plan, layout), layout)
+        reason += "; kernels search their parts" if why is None else f"; CPUs search their parts: {why}"
     if share < 1:
         reason += f"; planned on {quantity(sketch.num_edges, 'edge')} of the graph"
     report = describe(
         plan,
         subject.described,
         pattern,
-        EngineReport("cluster", f"{workers.device}, {graph.num_shards} shards", reason),
+        EngineReport("cluster", f"{workers.device_on(where.kind)}, {graph.num_shards} shards", reason),
         searches_space=False,
         tuning=request.tuning,
         threads=request.threads,
@@ -101,7 +155,9 @@ def _report(
     report = replace(report, graph=GraphReport(layout.num_vertices, layout.num_edges, layout.directed))
     if plan.impossible is not None:
         return report
-    return replace(report, predicted=_prediction(workers, graph, pattern, planned, plan, request))
+    on_gpus = where.kind is not None and why is None
+    predicted = _prediction(workers, graph, pattern, planned, plan, request, where, on_gpus=on_gpus)
+    return replace(report, predicted=predicted)
 
 
 def _prediction(
@@ -111,12 +167,17 @@ def _prediction(
     planned: Ranged,
     plan: Plan,
     request: Request,
+    where: _Where,
+    *,
+    on_gpus: bool,
 ) -> Prediction:
-    layout, slots = graph.layout, workers.slots
+    layout, slots = graph.layout, where.slots
     reach = reach_of(planned.bound, plan, layout)
     reading = _Reading.of(graph, plan, reach, planned.nbytes)
     threads = slots * workers.threads
     search = expected_seconds(plan, 1, request.limit)
+    if search is not None and on_gpus:  # as if a task's threads had searched
+        search = workers.threads * _on_gpu(plan, request, where, reading.parts)
     tasks = None
     if search is not None:
         of_worker = search / workers.threads + reading.seconds
@@ -136,8 +197,16 @@ def _prediction(
         threads,
         MemoryReport(0, graph.memory),
         "nothing was sampled" if search is None else None,
-        TasksReport(slots, tasks, shards),
+        TasksReport(slots, tasks, shards, where.gpus),
     )
+
+
+def _on_gpu(plan: Plan, request: Request, where: _Where, parts: float) -> float:
+    """Return the seconds of one GPU for the searches of parts."""
+    work, facts = host_work(plan, None, request), where.facts
+    assert work is not None
+    assert facts is not None
+    return H100.search(work, facts.speed) + _SECONDS_OF_GPU_PART * parts
 
 
 @dataclass(frozen=True, slots=True)

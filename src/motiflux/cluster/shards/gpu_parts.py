@@ -13,6 +13,7 @@ from motiflux.cluster.shards.images import Words
 from motiflux.cluster.shards.listing import TooManyRowsError
 from motiflux.cluster.shards.part import Part
 from motiflux.cluster.shards.planning import RangedImages
+from motiflux.cluster.shards.reach import RowsOfPlan
 from motiflux.cluster.shards.search import MakeSearch, RangeSearch
 from motiflux.cluster.shares import Item
 from motiflux.codegen.layout import MOST_PLACES
@@ -34,8 +35,18 @@ from motiflux.request.request import Request
 from motiflux.types import VertexArray
 
 _BLOCK_ROWS = 1 << 20
+NO_TAIL = "kernels do not count the last levels of this pattern"
 Choose = Callable[[Plan, DeviceFacts, Request], SearchKernel | None]
 """Returns the kernel for a plan; None if there is none."""
+
+
+def why_cpu(plan: Plan, rows: RowsOfPlan, facts: DeviceFacts, request: Request) -> str | None:
+    """Return why the CPU of a task counts parts; None if kernels do."""
+    if plan.comparisons is not None:
+        return "it compares attributes"
+    if rows.apart:
+        return "it looks for negated edges of some kinds"
+    return NO_TAIL if counting_kernel(without_bounds(plan), facts, request) is None else None
 
 
 class PartsOnGpu:

@@ -6,11 +6,11 @@ import ctypes
 from collections.abc import Collection
 from dataclasses import dataclass
 from math import isqrt
+from typing import Protocol
 
 from motiflux.codegen import layout
 from motiflux.codegen.kernels import LANES, THREADS, Goal
 from motiflux.codegen.tails import device_tail
-from motiflux.device import Device
 from motiflux.gpu.launch.compared import copy_keys
 from motiflux.gpu.launch.group_memory import USABLE, kept_places, lay_out
 from motiflux.gpu.launch.prepare import row_keys
@@ -30,6 +30,17 @@ _RESIDENT_THREADS = 2048
 """Most resident threads of a multiprocessor."""
 _FEW = 4
 """`explain` reports the groups if memory suffices for fewer than one in this many."""
+
+
+class HasMemory(Protocol):
+    """A device, or what is known of one of another machine."""
+
+    @property
+    def multiprocessors(self) -> int:
+        """Number of multiprocessors."""
+
+    def free_memory(self) -> int:
+        """Return the number of bytes that can be allocated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +63,7 @@ class _Needs:
     groups: int
 
 
-def device_bytes(device: Device, graph: Graph, stage: Stage, request: Request) -> int:
+def device_bytes(device: HasMemory, graph: Graph, stage: Stage, request: Request) -> int:
     """Return the most bytes that a count takes: copies of rows, lists of candidates, wait slots.
 
     All groups of lanes that can run at once have lists; if these do not fit, fewer groups run. The rows of a
@@ -63,7 +74,7 @@ def device_bytes(device: Device, graph: Graph, stage: Stage, request: Request) -
     return needs.rows + min(wanted, _room(device, request, needs))
 
 
-def groups_told(device: Device, graph: Graph, stage: Stage, request: Request) -> str:
+def groups_told(device: HasMemory, graph: Graph, stage: Stage, request: Request) -> str:
     """Return a note if memory for lists suffices for few of the groups that could run; else an empty text."""
     needs = _needs(device, graph, stage, request)
     if needs.group == 0:
@@ -77,13 +88,13 @@ def groups_told(device: Device, graph: Graph, stage: Stage, request: Request) ->
     )
 
 
-def _room(device: Device, request: Request, needs: _Needs) -> int:
+def _room(device: HasMemory, request: Request, needs: _Needs) -> int:
     """Return the bytes that lists may take."""
     room = device.free_memory() if request.gpu_memory is None else request.gpu_memory
     return max(0, int(USABLE * (room - needs.rows)))
 
 
-def _needs(device: Device, graph: Graph, stage: Stage, request: Request) -> _Needs:
+def _needs(device: HasMemory, graph: Graph, stage: Stage, request: Request) -> _Needs:
     plan, kernel = stage.plan, stage.kernel
     keys = row_keys(plan)
     distinct = {key for level in keys for key in level}
@@ -117,7 +128,7 @@ def _needs(device: Device, graph: Graph, stage: Stage, request: Request) -> _Nee
 
 
 def _bytes_for_host(
-    device: Device, graph: Graph, stage: Stage, request: Request, keys: Collection[RowsKey], whole: int
+    device: HasMemory, graph: Graph, stage: Stage, request: Request, keys: Collection[RowsKey], whole: int
 ) -> int:
     """Return the bytes for rows that stay on the host: of their places, and of copies."""
     if stage.copies is None:

@@ -71,11 +71,14 @@ class TasksReport:
         Expected number of tasks; None if no time is predicted.
     shards
         What they read of a sharded graph; None for a graph that fits a node.
+    gpus
+        Number of GPUs that tasks have, one each; 0 for tasks on CPUs.
     """
 
     at_once: int
     expected: int | None
     shards: ShardsReport | None = None
+    gpus: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,8 +178,7 @@ def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, st
     if report.basis == "frequencies":
         count += " from label frequencies only"
     lines = [("predicted", count)]
-    on_device = predicted.memory.device is not None
-    where = "the GPU, without planning and copying" if on_device else quantity(predicted.threads, "thread")
+    where = _where(predicted)
     time = (
         "not predicted"
         if predicted.seconds is None
@@ -205,6 +204,17 @@ def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, st
         to = "all devices" if _has_several_devices(report) else "it"
         parts.append(f"about {bytes_text(memory.copied)} to copy to {to}")
     return [*lines, ("memory", ", ".join(parts))]
+
+
+def _where(predicted: Prediction) -> str:
+    """Return where a time is predicted for."""
+    threads, tasks = quantity(predicted.threads, "thread"), predicted.tasks
+    if tasks is not None and tasks.gpus and tasks.shards is not None:
+        return f"{quantity(tasks.gpus, 'GPU')} and {threads}"
+    if predicted.memory.device is None:
+        return threads
+    where = "the GPU" if tasks is None else quantity(tasks.gpus, "GPU")
+    return f"{where}, without planning and copying"
 
 
 def _tasks(tasks: TasksReport) -> list[tuple[str, str]]:
