@@ -82,7 +82,7 @@ class Killer:
 
     def _kill_some(self) -> None:
         for _ in range(self._draws.randint(1, MOST_KILLS)):
-            while not any(_is_busy(title) for _, title in self._workers()):
+            while not any(is_busy(title) for _, title in self.workers()):
                 if self._over.wait(LOOK_SECONDS):
                     return
             if self._over.wait(self._draws.expovariate(1.0 / MEAN_SECONDS)):
@@ -90,15 +90,15 @@ class Killer:
             self._kill()
 
     def _kill(self) -> None:
-        workers = self._workers()
+        workers = self.workers()
         servers = [process for process, title in workers if "ShardServer" in title]
-        busy = [process for process, title in workers if _is_busy(title)]
+        busy = [process for process, title in workers if is_busy(title)]
         if servers and self._draws.random() < SERVERS:
             self.servers += _killed(self._draws.choice(servers))
         elif busy:
             self.busy += _killed(self._draws.choice(busy))
 
-    def _workers(self) -> list[tuple[int, str]]:
+    def workers(self) -> list[tuple[int, str]]:
         """Return the processes of workers of this session, and their titles."""
         every = {int(one.name): one for one in Path("/proc").iterdir() if one.name.isdigit()}
         titles, parents = {}, {}
@@ -112,7 +112,7 @@ class Killer:
         return [(one, title) for one, title in titles.items() if parents.get(one) in own]
 
 
-def _is_busy(title: str) -> bool:
+def is_busy(title: str) -> bool:
     """Return whether a worker's title tells of a task of a call."""
     name = title.partition("ray::")[2]
     return name.startswith(("count", "match", "estimate", "filter", "look"))
