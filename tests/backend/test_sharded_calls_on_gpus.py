@@ -399,3 +399,15 @@ def test_calls_without_gpus_say_so(
         for other in (cluster.census, cluster.orbits):
             with pytest.raises(mf.DeviceError, match="none with a GPU"):
                 other(made, device=device)  # type: ignore[operator]
+
+
+def test_results_say_who_searched(cluster: mf.Cluster, device: str, tmp_path: Path) -> None:
+    made, graph = made_in(cluster, tmp_path)
+    compared = "(a)--(b)--(c)--(a) WHERE id(a) < id(b)"
+    why = "the graph is sharded; CPUs search its parts: it compares attributes"
+    for pattern, reason in ((TRIANGLE, "the graph is sharded"), (compared, why)):
+        found = cluster.count(made, pattern, device=device)
+        assert (found.reason, found) == (reason, mf.count(graph, pattern))
+        assert cluster.match(made, pattern, device=device).reason == reason
+        assert cluster.estimate(made, pattern, device=device).reason.startswith(f"{reason}; all of it")
+        assert cluster.count_per_vertex(made, pattern, device=device).reason.startswith(f"{reason}; ")

@@ -156,14 +156,14 @@ def _best_bits(
 
     def make() -> tuple[Plan, Bits | None]:
         found = bits_of(graph, plan, request.threads, searching, scale=device.scale, call=H100.call)
-        countable = [bits for bits in found if bits.left == 0 or _is_countable(bits.universal.plan)]
+        countable = [bits for bits in found if bits.left == 0 or is_countable(bits.universal.plan)]
         # The memo keeps the plan: its id, which is in the key, cannot pass to another plan.
         return plan, min(countable, key=lambda bits: bits.seconds, default=None)
 
     return graph.memo.get(("bits", id(plan), forced, device.speed, MOST_MEMBERS), make)[1]
 
 
-def _is_countable(plan: Plan) -> bool:
+def is_countable(plan: Plan) -> bool:
     """Return whether kernels can count the plan: its tail, if it has one."""
     return plan.tail is None or device_tail(plan) is not None
 
@@ -174,7 +174,7 @@ def strategy(plan: Plan, statistics: Statistics, device: DeviceFacts, request: R
         return PhysicalPlan(ENGINE, plan, ())
     seconds = statistics.searching
     why = None if plan.comparisons is None else why_not(plan.comparisons)
-    if why is None and _is_countable(plan):
+    if why is None and is_countable(plan):
         notes = "" if plan.comparisons is None else "; the CPU counts: an embedding has too many copies"
         host = PhysicalPlan(ENGINE, plan, (Stage(Family.HOST, plan),), notes=notes, whole=False)
         stage = Stage(Family.SEARCH, plan, search_kernel(plan, counting_goal(plan), device, request))
@@ -262,7 +262,7 @@ def listing_kernel(plan: Plan, device: DeviceFacts, request: Request) -> SearchK
 
 def counting_kernel(plan: Plan, device: DeviceFacts, request: Request) -> SearchKernel | None:
     """Return the search kernel that counts a plan; None if no kernel counts its tail or its comparisons."""
-    if plan.comparisons is not None or not _is_countable(plan):
+    if plan.comparisons is not None or not is_countable(plan):
         return None
     return search_kernel(plan, counting_goal(plan), device, request)
 

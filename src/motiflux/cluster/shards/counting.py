@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.tasks import ShardJob, count_range
 from motiflux.cluster.shares import FEW_PARTS, Order, Shares
@@ -106,13 +107,14 @@ def count_sharded(
         A pattern or an option takes more than a sharded graph has.
     """
     check_symmetry(request.semantics, request.symmetry)
-    ran = Ran("cluster", f"{workers.device_on(kind)}, {graph.num_shards} shards", "the graph is sharded")
-    made = []
+    device = f"{workers.device_on(kind)}, {graph.num_shards} shards"
+    made, reasons = [], []
     for at, pattern in enumerate(patterns):
         name = f"count {workers.pattern}" + (f", {at + 1}" if len(patterns) > 1 else "")
         subject = narrowed(graph, pattern)
         planned = ranged(subject.sketch, subject.pattern, request, deadline, allowed=subject.allowed)
         made.append(None if planned is None else ShardedSearch(workers, graph, planned, name, kind))
+        reasons.append(reason_of(planned, graph.layout, kind))
     started = time.perf_counter()
     searches = [one for one in made if one is not None]
     driver = workers.driver(workers.slots_on(kind))
@@ -122,7 +124,7 @@ def count_sharded(
         driver.wait_for_cancelled()
     seconds, planning = time.perf_counter() - started, started - deadline.started
     counts = []
-    for one in made:
+    for one, reason in zip(made, reasons, strict=True):
         outcome = Outcome(0, False)
         if one is not None:
             total, limit = one.total * one.multiplier, request.limit
@@ -130,7 +132,7 @@ def count_sharded(
             outcome = Outcome(
                 limit if reached and limit is not None else total, driver.has_all_of(one) and not reached
             )
-        counts.append(count_of(outcome, ran, seconds, planning))
+        counts.append(count_of(outcome, Ran("cluster", device, reason), seconds, planning))
     return counts
 
 

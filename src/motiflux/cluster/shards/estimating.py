@@ -16,6 +16,7 @@ from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.counting import LEAST_SECONDS, ShardedSearch, job_of
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.ranges import Ranges
+from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.tasks import count_range
 from motiflux.cluster.shares import Order, Shares, arcs_of, roots
@@ -98,6 +99,7 @@ class _Estimating:
         self._callback, self._deadline = callback, deadline
         self._started = time.perf_counter()
         self._factor = planned.plan.multiplier
+        self._reason = reason_of(planned, graph.layout, kind)
         self._ranges = Ranges.of(graph.layout.entries)
         self._search = _RangeSearch(workers, graph, planned, self._ranges, kind)
         self._tally = Tally()
@@ -154,7 +156,7 @@ class _Estimating:
             return self._result(self._rules.confidence, complete=False)
         value = float(search.total * self._factor)
         found = self._result(self._rules.confidence, complete=True)
-        reason = "the graph is sharded; all of it was counted, which takes less time than samples"
+        reason = f"{self._reason}; all of it was counted, which takes less time than samples"
         return replace(
             found,
             value=value,
@@ -208,7 +210,7 @@ class _Estimating:
             estimator="ranges",
             device=self._workers.device_on(self._kind),
             sampled=self._value(),
-            reason="the graph is sharded; ranges of its entries were counted",
+            reason=f"{self._reason}; ranges of its entries were counted",
             warning=missing,
             trace=tuple(self._trace),
         )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from motiflux.api.explaining import Explanation
 from motiflux.cluster.shards.conditions import Narrowed, narrowed
 from motiflux.cluster.shards.counting import count_sharded, shares_of
-from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.planning import ranged
-from motiflux.cluster.shards.reach import Reach, reach_of, rows_of_plan, sources_of_level
+from motiflux.cluster.shards.reach import Reach, reach_of, sources_of_level
+from motiflux.cluster.shards.reasons import why_no_kernel
 from motiflux.cluster.shards.search import Ranged, least_bytes, part_memory
 from motiflux.cluster.simulation import expected_tasks
 from motiflux.graph import Graph
@@ -69,15 +69,6 @@ class _Where:
     def gpus(self) -> int:
         """Number of GPUs."""
         return 0 if self.kind is None else self.slots
-
-    def why_cpu(self, planned: Ranged, reach: Reach, layout: Layout) -> str | None:
-        """Return why CPUs search the parts that tasks with GPUs gather; None if kernels do, or no GPUs."""
-        if self.facts is None:
-            return None
-        from motiflux.cluster.shards.gpu_parts import why_cpu
-
-        rows = rows_of_plan(planned.bound, planned.plan, reach, layout)
-        return why_cpu(planned.plan, rows, self.facts, planned.request)
 
 
 def explain_sharded(
@@ -139,7 +130,7 @@ def _report(
     )
     why = None
     if where.kind is not None and plan.impossible is None:
-        why = where.why_cpu(planned, reach_of(planned.bound, plan, layout), layout)
+        why = why_no_kernel(planned, layout, where.kind)
         reason += "; kernels search their parts" if why is None else f"; CPUs search their parts: {why}"
     if share < 1:
         reason += f"; planned on {quantity(sketch.num_edges, 'edge')} of the graph"

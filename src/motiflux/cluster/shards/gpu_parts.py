@@ -10,11 +10,12 @@ import numpy as np
 
 from motiflux.cluster.gpu_listing import sorted_rows
 from motiflux.cluster.shards.images import Words
+from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.listing import TooManyRowsError
 from motiflux.cluster.shards.part import Part
 from motiflux.cluster.shards.planning import RangedImages
-from motiflux.cluster.shards.reach import RowsOfPlan
-from motiflux.cluster.shards.search import MakeSearch, RangeSearch
+from motiflux.cluster.shards.reach import reach_of, rows_of_plan
+from motiflux.cluster.shards.search import MakeSearch, Ranged, RangeSearch
 from motiflux.cluster.shares import Item
 from motiflux.codegen.layout import MOST_PLACES
 from motiflux.device import Buffer
@@ -27,7 +28,13 @@ from motiflux.gpu.launch.prepare import NarrowedSearch, set_up_narrowed, without
 from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.job import SearchJob, setting_up
 from motiflux.gpu.storage.upload import UploadContext
-from motiflux.gpu.strategy import MOST_VERTICES, DeviceFacts, counting_kernel, listing_kernel
+from motiflux.gpu.strategy import (
+    MOST_VERTICES,
+    DeviceFacts,
+    counting_kernel,
+    is_countable,
+    listing_kernel,
+)
 from motiflux.plan import Plan
 from motiflux.plan.physical import SearchKernel
 from motiflux.request.deadline import Deadline
@@ -35,18 +42,20 @@ from motiflux.request.request import Request
 from motiflux.types import VertexArray
 
 _BLOCK_ROWS = 1 << 20
-NO_TAIL = "kernels do not count the last levels of this pattern"
 Choose = Callable[[Plan, DeviceFacts, Request], SearchKernel | None]
 """Returns the kernel for a plan; None if there is none."""
 
 
-def why_cpu(plan: Plan, rows: RowsOfPlan, facts: DeviceFacts, request: Request) -> str | None:
-    """Return why the CPU of a task counts parts; None if kernels do."""
+def why_cpu(planned: Ranged, layout: Layout) -> str | None:
+    """Return why the CPUs of tasks search parts; None if kernels do, or nothing can match."""
+    plan, bound = planned.plan, planned.bound
+    if plan.impossible is not None:
+        return None
     if plan.comparisons is not None:
         return "it compares attributes"
-    if rows.apart:
+    if rows_of_plan(bound, plan, reach_of(bound, plan, layout), layout).apart:
         return "it looks for negated edges of some kinds"
-    return NO_TAIL if counting_kernel(without_bounds(plan), facts, request) is None else None
+    return None if is_countable(plan) else "kernels do not count the last levels of this pattern"
 
 
 class PartsOnGpu:

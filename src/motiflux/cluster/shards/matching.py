@@ -17,6 +17,7 @@ from motiflux.cluster.shards.columns import ColumnsOfIds, IdColumns, parquet_of_
 from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.store import digest_of_shards
 from motiflux.cluster.shards.tasks import ShardJob, rows_of_range, write_range
@@ -148,7 +149,7 @@ def match_sharded(
             plan_seconds=planned - deadline.started,
             engine="cluster",
             device=workers.device_on(kind),
-            reason="the graph is sharded",
+            reason=reason_of(found, graph.layout, kind),
             batch_rows=batch_rows,
             limit=request.limit,
         )

@@ -12,6 +12,7 @@ from motiflux.cluster.shards.conditions import Narrowed, narrowed
 from motiflux.cluster.shards.counting import LEAST_SECONDS, job_of
 from motiflux.cluster.shards.images import Sums
 from motiflux.cluster.shards.planning import RangedImages, image_plan_of, ranged_images
+from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.server import vertex_ids_of
 from motiflux.cluster.shards.tasks import images_of_range
 from motiflux.cluster.shares import FEW_PARTS, Order, Shares
@@ -75,7 +76,7 @@ class ShardedImageCounter(HostImageCounter):
         self, graph: Graph, plans: Sequence[ImagePlan], request: Request, deadline: Deadline
     ) -> CountedImages:
         """Return the counts of plans."""
-        every, complete = [], True
+        every, reasons, complete = [], [], True
         for plan in plans:
             found: list[Numbers] = [np.zeros(graph.num_vertices, np.int64)] * len(plan.classes)
             _, subject = self._planned[id(plan)]
@@ -83,8 +84,9 @@ class ShardedImageCounter(HostImageCounter):
                 subject.sketch, subject.pattern, plan, request, deadline, subject.allowed
             ):
                 complete = complete and self._count(images, plan, found, request, deadline)
+                reasons.append(reason_of(images, self._graph.layout, self._kind))
             every.append(found)
-        way = f"the graph is sharded; {ways(plans, ())}"
+        way = "; ".join(dict.fromkeys([*(reasons or ["the graph is sharded"]), ways(plans, ())]))
         device = f"{self._workers.device_on(self._kind)}, {self._graph.num_shards} shards"
         return CountedImages(every, complete, "cluster", device, way)
 
