@@ -138,3 +138,15 @@ def test_the_command_line_tells_it(ray: InlineRay, device: str, tmp_path: Path) 
     result = motiflux("explain", tmp_path / "g.npz", HOUSE, *where, "--set", "tables=off")
     assert result.exit_code == 0, result.stderr
     assert "a search, in " in " ".join(result.stdout.split())
+
+
+def test_the_command_line_tells_it_of_sharded_graphs(
+    cluster: mf.Cluster, device: str, tmp_path: Path
+) -> None:
+    _, graph = made_in(cluster, tmp_path)
+    where = ("--cluster", "auto", "--device", device, "--memory", "1MB")
+    told = motiflux("explain", tmp_path / "g", TRIANGLE, *where)
+    assert told.exit_code == 0, told.stderr
+    assert "kernels search their parts" in " ".join(told.stdout.split())
+    counted = motiflux("count", tmp_path / "g", TRIANGLE, *where, "--gpu-memory", "1GB")
+    assert counted.stdout.split()[0].replace(",", "") == str(int(mf.count(graph, TRIANGLE)))
