@@ -150,3 +150,16 @@ def test_the_command_line_tells_it_of_sharded_graphs(
     assert "kernels search their parts" in " ".join(told.stdout.split())
     counted = motiflux("count", tmp_path / "g", TRIANGLE, *where, "--gpu-memory", "1GB")
     assert counted.stdout.split()[0].replace(",", "") == str(int(mf.count(graph, TRIANGLE)))
+
+
+def test_kernels_count_no_parts_of_tails_unless_asked_to(
+    cluster: mf.Cluster, device: str, tmp_path: Path
+) -> None:
+    made, graph = made_in(cluster, tmp_path)
+    tuning = {"parts": "on"}
+    assert "a sum over its candidates" in cluster.explain(made, HOUSE, device=device, tuning=tuning)
+    assert cluster.count(made, HOUSE, device=device, tuning=tuning) == mf.count(graph, HOUSE)
+    mf.write_graph(mf.generate.rmat(scale=12, edges=60_000, seed=3), tmp_path / "large.npz")
+    large = cluster.shard([tmp_path / "large.npz"], tmp_path / "large", memory="400kB")
+    assert "a sum over its candidates" in cluster.explain(large, HOUSE)
+    assert "a sum over its candidates" not in cluster.explain(large, HOUSE, device=device)

@@ -112,7 +112,14 @@ def count_sharded(
     for at, pattern in enumerate(patterns):
         name = f"count {workers.pattern}" + (f", {at + 1}" if len(patterns) > 1 else "")
         subject = narrowed(graph, pattern)
-        planned = ranged(subject.sketch, subject.pattern, request, deadline, allowed=subject.allowed)
+        planned = ranged(
+            subject.sketch,
+            subject.pattern,
+            request,
+            deadline,
+            on_gpu=kind is not None,
+            allowed=subject.allowed,
+        )
         made.append(None if planned is None else ShardedSearch(workers, graph, planned, name, kind))
         reasons.append(reason_of(planned, graph.layout, kind))
     started = time.perf_counter()

@@ -246,7 +246,14 @@ def estimate_sharded(
         with shown_progress(options.get("progress", False), rules) as callback:
             deadline = Deadline.after(request.timeout)
             subject = narrowed(graph, pattern)
-            planned = ranged(subject.sketch, subject.pattern, request, deadline, allowed=subject.allowed)
+            planned = ranged(
+                subject.sketch,
+                subject.pattern,
+                request,
+                deadline,
+                on_gpu=kind is not None,
+                allowed=subject.allowed,
+            )
             if planned is None:
                 found.append(unknown_estimate(rules, device, deadline.elapsed()))
             elif planned.plan.impossible is not None:

@@ -95,6 +95,7 @@ def explain_sharded(
         subject.pattern,
         replace(request, timeout=None),
         Deadline.after(None),
+        on_gpu=gpus is not None,
         allowed=subject.allowed,
     )
     assert planned is not None  # only if time was up

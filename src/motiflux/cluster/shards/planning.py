@@ -45,6 +45,7 @@ def ranged(
     deadline: Deadline,
     *,
     counting: bool = True,
+    on_gpu: bool = False,
     allowed: Allowed = (),
 ) -> Ranged | None:
     """Return the plan of a pattern; None if time was up before there was one.
@@ -56,10 +57,15 @@ def ranged(
         wrong.
     counting
         Whether embeddings are counted, or listed.
+    on_gpu
+        Whether kernels search: plans have no counts in parts then, unless the switch is on, which may take
+        groups of lanes for ever (`motiflux.gpu.engine`).
     allowed
         The vertices that query vertices may be, beyond what labels and `sketch` say; see `Ranged`.
     """
     refuse_others(pattern)
+    if on_gpu and request.tuning["parts"] == "auto":
+        request = replace(request, tuning={**request.tuning, "parts": "off"})
     if request.copies:
         raise ArgumentError("copies", "False for a sharded graph, which has each edge once", True)
     if (why := _why_empty(pattern, allowed)) is not None:
