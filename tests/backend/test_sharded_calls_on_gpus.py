@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import motiflux as mf
 from motiflux.cluster import jobs
 from motiflux.cluster import rows as cluster_rows
-from motiflux.cluster.shards import gpu_parts, search
+from motiflux.cluster.shards import gpu_parts, matching, search
 from motiflux.cluster.shards.gpu_parts import PartsOnGpu
 from motiflux.cluster.shards.images import RangeImages, Sums
 from motiflux.cluster.shards.planning import image_plan_of, ranged_images
@@ -411,3 +411,54 @@ def test_results_say_who_searched(cluster: mf.Cluster, device: str, tmp_path: Pa
         assert cluster.match(made, pattern, device=device).reason == reason
         assert cluster.estimate(made, pattern, device=device).reason.startswith(f"{reason}; all of it")
         assert cluster.count_per_vertex(made, pattern, device=device).reason.startswith(f"{reason}; ")
+
+
+def test_a_task_that_runs_twice_writes_the_same_bytes(
+    cluster: mf.Cluster, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (cluster_rows, jobs):
+        monkeypatch.setattr(module, "ROWS_OF_TASK", 100)
+    wrote: list[bool] = []
+    write = matching.write_range
+
+    def twice(*given: Any) -> Any:
+        done, path = write(*given), Path(given[3]) / given[4]
+        first = path.read_bytes() if done.value[0] else b""
+        again = write(*given)
+        wrote.append((path.read_bytes() if again.value[0] else b"") == first and again.left == done.left)
+        return again
+
+    monkeypatch.setattr(matching, "write_range", twice)
+    made, _ = made_in(cluster, tmp_path)
+    cluster.match(made, TRIANGLE, device=device, output=tmp_path / "rows")
+    assert len(wrote) > 3
+    assert all(wrote)
+
+
+def test_a_job_goes_on_where_it_ended(
+    ray: InlineRay, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (cluster_rows, jobs):
+        monkeypatch.setattr(module, "ROWS_OF_TASK", 100)
+    with mf.Cluster() as cluster:
+        _, graph = made_in(cluster, tmp_path)
+    calls = 0
+
+    def interrupt() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 6:
+            raise KeyboardInterrupt
+
+    with mf.Cluster() as cluster:
+        ray.before = interrupt
+        made = cluster.open_sharded(tmp_path / "g", memory="1MB")
+        options: Any = {"device": device, "output": tmp_path / "rows", "job": "a job"}
+        with pytest.raises(KeyboardInterrupt):
+            cluster.match(made, TRIANGLE, **options)
+        done = len(list((tmp_path / "rows").glob("*.parquet")))
+        assert done > 0
+        written = cluster.match(made, TRIANGLE, **options)
+    assert written.complete
+    assert of_files(tmp_path / "rows") == sorted_rows(mf.match(graph, TRIANGLE))
+    assert written.files > done
