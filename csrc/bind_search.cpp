@@ -646,23 +646,25 @@ using PyCountedLevel = std::tuple<int, int, std::size_t>;  // search::CountedLev
 
 // The count at each image of the counted levels: the numbers modulo 2^64, what is missing in some of them as
 // pairs of a position and a Python int, and the reason why the search ended.
-// Of a portion, the items left follow.
+// If arcs are counted, `arcs` has the rows of each counted level. Of a portion, the items left follow.
 nb::tuple count_images(const OwnedNativePlan& native_plan, const std::vector<PyCountedLevel>& levels,
-                       const std::optional<PyAdjacency>& arcs, std::size_t size, bool listing, int threads,
-                       std::optional<double> timeout, const nb::object& progress,
+                       const std::optional<std::vector<PyAdjacency>>& arcs, std::size_t size, bool listing,
+                       int threads, std::optional<double> timeout, const nb::object& progress,
                        const std::optional<PyPortion>& given) {
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   const search::NativePlan& plan = native_plan.get();
   const std::size_t vertices = native_plan.data_vertices();
   const int end = listing ? static_cast<int>(plan.plan.shape.levels) : search::first_counted_as_a_set(plan);
-  search::CountedLevels counted{{}, {}, size};
-  if (arcs) counted.arcs = as_adjacency(*arcs, static_cast<std::uint32_t>(vertices));
+  require(!arcs || arcs->size() == levels.size(), "rows for each counted level expected");
+  search::CountedLevels counted{{}, size};
   for (const auto& [level, target, first] : levels) {
     require(level >= 0 && level < end && target < end && (target >= 0) == arcs.has_value(),
             "a counted level is not enumerated");
-    require(arcs ? counted.arcs.offsets[vertices] <= size : first <= size && vertices <= size - first,
-            "too few numbers");
-    counted.levels.push_back({level, target, first});
+    search::CountedLevel one{level, target, first};
+    if (arcs) one.arcs = as_adjacency((*arcs)[counted.levels.size()], static_cast<std::uint32_t>(vertices));
+    const std::size_t numbers = arcs ? one.arcs.offsets[vertices] : vertices;
+    require(first <= size && numbers <= size - first, "too few numbers");
+    counted.levels.push_back(one);
   }
   search::Control control(given ? 0 : plan.root_arcs(), threads, timeout);
   std::optional<search::Pool> pool;

@@ -64,32 +64,34 @@ class ImageVisitor final : public Visitor {
 
   std::size_t place(const CountedLevel& one) {
     const std::uint32_t source = vertex(one.level, walker_->value(one.level));
-    return one.target < 0 ? one.first + source : arc(source, vertex(one.target, walker_->value(one.target)));
+    return one.target < 0 ? one.first + source
+                          : arc(one, source, vertex(one.target, walker_->value(one.target)));
   }
 
-  std::size_t arc(std::uint32_t source, std::uint32_t target) {
-    if (source == source_ && target == target_) return arc_;  // counts of one arc come one after another
-    const std::uint32_t* const end = counted_.arcs.end(source);
-    const std::uint32_t* const found = std::lower_bound(counted_.arcs.begin(source), end, target);
+  std::size_t arc(const CountedLevel& one, std::uint32_t source, std::uint32_t target) {
+    // Counts of one arc come one after another.
+    if (&one == arc_of_ && source == source_ && target == target_) return arc_;
+    const std::uint32_t* const end = one.arcs.end(source);
+    const std::uint32_t* const found = std::lower_bound(one.arcs.begin(source), end, target);
     if (found == end || *found != target) throw std::logic_error("an embedding has no arc");
-    source_ = source, target_ = target;
-    return arc_ = static_cast<std::size_t>(found - counted_.arcs.neighbors);
+    arc_of_ = &one, source_ = source, target_ = target;
+    return arc_ = one.first + static_cast<std::size_t>(found - one.arcs.neighbors);
   }
 
   void arcs_of_rows(const CountedLevel& one, const std::uint32_t* prefix, sets::Span last) {
     if (one.level == last_level_) {
       const std::uint32_t target = vertex(one.target, prefix[one.target]);
       for (const std::uint32_t value : last)
-        counts_.add(arc(vertex(one.level, value), target), std::uint64_t{1});
+        counts_.add(arc(one, vertex(one.level, value), target), std::uint64_t{1});
       return;
     }
     const std::uint32_t source = vertex(one.level, prefix[one.level]);
     if (one.target != last_level_) {
-      counts_.add(arc(source, vertex(one.target, prefix[one.target])), std::uint64_t{last.size()});
+      counts_.add(arc(one, source, vertex(one.target, prefix[one.target])), std::uint64_t{last.size()});
       return;
     }
     for (const std::uint32_t value : last)
-      counts_.add(arc(source, vertex(one.target, value)), std::uint64_t{1});
+      counts_.add(arc(one, source, vertex(one.target, value)), std::uint64_t{1});
   }
 
   Control& control_;
@@ -99,8 +101,9 @@ class ImageVisitor final : public Visitor {
   ImageCounts& counts_;
   const Walker* walker_ = nullptr;
   std::uint64_t found_ = 0;  // since the last check
+  const CountedLevel* arc_of_ = nullptr;
   std::uint32_t source_ = UINT32_MAX, target_ = UINT32_MAX;
-  std::size_t arc_ = 0;  // from source_ to target_
+  std::size_t arc_ = 0;  // the number of the arc from source_ to target_ in rows of arc_of_
 };
 
 }  // namespace

@@ -41,18 +41,18 @@ class ImageCounts {
   std::unordered_map<std::size_t, Wide> above_;
 };
 
-// A level whose images are counted, and the first number of its data vertices; or, if the images of two
-// levels together are counted, the level at the other end of an arc.
+// A level whose images are counted, and the first number of its data vertices, or of the arcs of rows: then
+// the images of two levels together are counted, and the other end of an arc is that of `target`.
 struct CountedLevel {
   int level;
-  int target;         // -1 if vertices are counted
-  std::size_t first;  // of the numbers
+  int target;              // -1 if vertices are counted
+  std::size_t first;       // of the numbers
+  view::Adjacency arcs{};  // if arcs are counted: the rows whose arcs have numbers
 };
 
 struct CountedLevels {
   std::vector<CountedLevel> levels;
-  view::Adjacency arcs{};  // if arcs are counted: the rows whose arcs have numbers
-  std::size_t size = 0;    // of all numbers
+  std::size_t size = 0;  // of all numbers
 };
 
 // The first level that a count does not enumerate: counted levels must be before it.

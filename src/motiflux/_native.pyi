@@ -983,7 +983,7 @@ def count_rows(
 def count_images(
     native_plan: NativePlan,
     levels: Sequence[tuple[int, int, int]],
-    arcs: _Adjacency | None,
+    arcs: Sequence[_Adjacency] | None,
     size: int,
     listing: bool,
     threads: int,
@@ -994,7 +994,7 @@ def count_images(
 def count_images(
     native_plan: NativePlan,
     levels: Sequence[tuple[int, int, int]],
-    arcs: _Adjacency | None,
+    arcs: Sequence[_Adjacency] | None,
     size: int,
     listing: bool,
     threads: int,

@@ -282,6 +282,20 @@ def test_calls_with_conditions_are_those_of_a_graph_read_from_the_same_files(
         assert cluster.count(again, patterns[0]) == mf.count(graph, patterns[0])
 
 
+def test_negated_edges_of_labels_that_are_not_there_break_symmetry(ray: InlineRay, tmp_path: Path) -> None:
+    paths, tables, graph = write_files(tmp_path, 3, directed=False)
+    with mf.Cluster() as cluster:
+        made = cluster.shard(paths, tmp_path / "g", vertices=tables, memory=100_000, **COLUMNS)
+        for negated in (
+            "NOT (a)--(:9)",
+            "NOT (a)-[:9]-() AND NOT (b)-[:9]-()",
+            "NOT (a)--(:9) AND NOT (b)--(:8)",
+        ):
+            pattern = f"(a)--(b)--(c)--(a) WHERE c.age > 1 AND {negated}"
+            expected = mf.count(graph, pattern, symmetry="subgraphs")
+            assert cluster.count(made, pattern, symmetry="subgraphs") == expected > 0
+
+
 def test_conditions_that_do_not_fit_are_refused_as_locally(ray: InlineRay, tmp_path: Path) -> None:
     paths, tables, graph = write_files(tmp_path, 3, directed=False)
     with mf.Cluster() as cluster:

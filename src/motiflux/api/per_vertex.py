@@ -109,15 +109,15 @@ def count_per_vertex(
     arguments = locals()
     data, query = subject_of(graph, pattern)
     names = [vertex.name for vertex in query.vertices]
-    places = _places("by", by, names, "query vertex")
-    with _requested(arguments, "counting per vertex") as request:
+    places = places_named("by", by, names, "query vertex")
+    with checked_request(arguments, "counting per vertex") as request:
         asked: list[Asked] = [((place,), None) for place in places]
 
         def finish(plan: ImagePlan, found: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
             each = [plan.classes[number] for number in plan.class_of]
             once = request.symmetry is Symmetry.SUBGRAPHS
             return [
-                _divided(found[number], one.order if once else 1)
+                divided_by(found[number], one.order if once else 1)
                 for number, one in zip(plan.class_of, each, strict=True)
             ]
 
@@ -188,8 +188,8 @@ def count_per_edge(
     arguments = locals()
     data, query = subject_of(graph, pattern)
     names = edge_names(query.edges)
-    places = _places("by", by, names, "query edge")
-    with _requested(arguments, "counting per edge") as request:
+    places = places_named("by", by, names, "query edge")
+    with checked_request(arguments, "counting per edge") as request:
         edges = [bound_query_edge(query, query.edges[place], data) for place in places]
         if query.comparisons:
             return _at_witnesses(data, query, by, places, edges, request)
@@ -199,12 +199,14 @@ def count_per_edge(
         def finish(plan: ImagePlan, found: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
             counts = []
             for place, edge, number in zip(places, edges, plan.class_of, strict=True):
-                divisor = _fixing(query, edge, data) if request.symmetry is Symmetry.SUBGRAPHS else 1
+                divisor = (
+                    automorphisms_fixing(query, edge, data) if request.symmetry is Symmetry.SUBGRAPHS else 1
+                )
                 key = plan.classes[number].rows
                 assert key is not None
                 rows = data.adjacency(key, request.threads)
                 numbers = at_edges(data, rows, found[number], either=edge.either)
-                counts.append(_divided(_accepted(data, query.edges[place], numbers), divisor))
+                counts.append(divided_by(_accepted(data, query.edges[place], numbers), divisor))
             return counts
 
         return _counted(
@@ -255,7 +257,7 @@ _OPTIONS = (
 
 
 @contextmanager
-def _requested(arguments: Mapping[str, Any], what: str) -> Iterator[Request]:
+def checked_request(arguments: Mapping[str, Any], what: str) -> Iterator[Request]:
     """Yield the checked request of a call with these arguments, while its progress is shown."""
     given = {name: arguments[name] for name in _OPTIONS}
     if given["limit"] is not None:
@@ -273,7 +275,7 @@ def _accepted(graph: Graph, edge: QueryEdge, numbers: NDArray[Any]) -> NDArray[A
     return np.where(accepted_edges(graph, edge), numbers, 0)
 
 
-def _places(argument: str, by: By, names: Sequence[str], what: str) -> list[int]:
+def places_named(argument: str, by: By, names: Sequence[str], what: str) -> list[int]:
     """Return the positions of the query vertices or edges that `by` names."""
     if by is None:
         return list(range(len(names)))
@@ -330,13 +332,13 @@ def _at_witnesses(
     counts: list[NDArray[Any]] = [np.zeros(graph.num_edges, np.int64)] * len(places)
     made = CountedImages([], True, "cpu", "cpu", "the graph has no edge of these labels")
     for at, (place, edge) in enumerate(zip(places, edges, strict=True)):
-        divisor = _fixing(pattern, edge, graph) if request.symmetry is Symmetry.SUBGRAPHS else 1
+        divisor = automorphisms_fixing(pattern, edge, graph) if request.symmetry is Symmetry.SUBGRAPHS else 1
         try:
             found, last = counts_at_witnesses(graph, pattern, place, counter, request, deadline)
         except TimeoutError:
             made = CountedImages([], False, "cpu", "cpu", "time was up before a plan was made")
             break
-        counts[at], made = _divided(found, divisor), last or made
+        counts[at], made = divided_by(found, divisor), last or made
         if not made.complete:
             break
     names = edge_names(pattern.edges)
@@ -373,7 +375,7 @@ def _result(
     return result
 
 
-def _divided(numbers: NDArray[Any], divisor: int) -> NDArray[Any]:
+def divided_by(numbers: NDArray[Any], divisor: int) -> NDArray[Any]:
     """Return numbers divided by a number that divides all of them, as int64 if they fit."""
     if divisor == 1:
         return numbers
@@ -383,7 +385,7 @@ def _divided(numbers: NDArray[Any], divisor: int) -> NDArray[Any]:
     return quotients
 
 
-def _fixing(pattern: Pattern, edge: BoundEdge, graph: Graph) -> int:
+def automorphisms_fixing(pattern: Pattern, edge: BoundEdge, graph: Graph) -> int:
     """Return the number of automorphisms that map a query edge to itself."""
     group = automorphisms(pattern, directed=graph.directed)
     ends = orbit_of((edge.source, edge.target), group)

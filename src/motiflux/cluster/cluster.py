@@ -32,6 +32,7 @@ from motiflux.cluster.options import (
 )
 from motiflux.cluster.shards.census import census_sharded
 from motiflux.cluster.shards.counting import count_sharded, patterns_of
+from motiflux.cluster.shards.edge_calls import count_per_edge_sharded, edge_orbits_sharded
 from motiflux.cluster.shards.estimating import estimate_sharded
 from motiflux.cluster.shards.explaining import explain_sharded
 from motiflux.cluster.shards.matching import match_sharded, write_sharded
@@ -41,7 +42,7 @@ from motiflux.cluster.shards.vertices import ShardedImageCounter, vertices_of
 from motiflux.cluster.tasks import Columns, call_whole
 from motiflux.errors import ArgumentError, ClusterError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern, PatternLike, Query, QueryLike
+from motiflux.pattern import Pattern, PatternLike, Query, QueryLike, as_pattern
 from motiflux.pattern.asked import asks_for_rows
 from motiflux.request.deadline import Deadline
 from motiflux.request.elsewhere import doing_elsewhere
@@ -52,7 +53,7 @@ from motiflux.request.request import make_request
 from motiflux.result.census import Census
 from motiflux.result.count import Count
 from motiflux.result.estimate import Estimate
-from motiflux.result.image_counts import EdgeCounts, OrbitCounts, VertexCounts
+from motiflux.result.image_counts import EdgeCounts, EdgeOrbitCounts, OrbitCounts, VertexCounts
 from motiflux.result.matches import Matches
 
 if TYPE_CHECKING:
@@ -407,19 +408,119 @@ class Cluster(Connected):
         with self._here(pattern, gpus):
             return count_per_vertex(self._graph(graph), pattern, **options)
 
+    @overload
     def count_per_edge(
-        self, graph: GraphLike, pattern: PatternLike, **options: Unpack[VertexOptions]
-    ) -> EdgeCounts:
+        self,
+        graph: GraphLike | ShardedGraph,
+        pattern: PatternLike,
+        *,
+        output: None = ...,
+        **options: Unpack[VertexOptions],
+    ) -> EdgeCounts: ...
+    @overload
+    def count_per_edge(
+        self,
+        graph: ShardedGraph,
+        pattern: PatternLike,
+        *,
+        output: str | os.PathLike[str],
+        **options: Unpack[VertexOptions],
+    ) -> WrittenRows: ...
+    def count_per_edge(
+        self,
+        graph: GraphLike | ShardedGraph,
+        pattern: PatternLike,
+        *,
+        output: str | os.PathLike[str] | None = None,
+        **options: Unpack[VertexOptions],
+    ) -> EdgeCounts | WrittenRows:
         """Count the embeddings at each edge; see `motiflux.count_per_edge`.
 
-        A sharded graph is refused: the result would have all of its edges in one process.
+        For a sharded graph, the result has the edges with a count above 0, and only these: ``.graph`` has all
+        vertices and these edges. They have to fit into the graph's `memory`; with `output`, into none.
+
+        Parameters
+        ----------
+        output
+            Of a sharded graph: a folder, or its URI, for a Parquet data set of the edges with a count above
+            0, with the columns of ``.to_arrow()``: the ids of both ends, the label if there are several, and
+            the counts.
+
+        Returns
+        -------
+        EdgeCounts
+            With `output`: `WrittenRows`.
+
+        Raises
+        ------
+        ClusterError
+            The edges with counts do not fit into the memory of the graph.
+        OutputError
+            `output` has files, or cannot be written to.
+        CountOverflowError
+            With `output`, a count passes 2^63 - 1.
         """
         self._check(options)
         if isinstance(graph, ShardedGraph):
-            expected = "a graph that fits a node: the result has all edges, which are sharded here"
-            raise ArgumentError("graph", expected, graph)
+            check_known(options, VertexOptions.__optional_keys__)
+            if options.get("gpu_memory") is not None:
+                raise ArgumentError("gpu_memory", "None for a sharded graph", options.get("gpu_memory"))
+            query = as_pattern(pattern)
+            with self._here(pattern):
+                return count_per_edge_sharded(self._workers, graph, query, options, _folder(output))
+        if output is not None:
+            raise ArgumentError("output", "None: only counts of a sharded graph are written", output)
         with self._here(pattern):
             return count_per_edge(self._graph(graph), pattern, **options)
+
+    @overload
+    def edge_orbits(
+        self, graph: ShardedGraph, size: int = ..., *, output: None = ..., **options: Unpack[OrbitOptions]
+    ) -> EdgeOrbitCounts: ...
+    @overload
+    def edge_orbits(
+        self,
+        graph: ShardedGraph,
+        size: int = ...,
+        *,
+        output: str | os.PathLike[str],
+        **options: Unpack[OrbitOptions],
+    ) -> WrittenRows: ...
+    def edge_orbits(
+        self,
+        graph: ShardedGraph,
+        size: int = 4,
+        *,
+        output: str | os.PathLike[str] | None = None,
+        **options: Unpack[OrbitOptions],
+    ) -> EdgeOrbitCounts | WrittenRows:
+        """Count the orbits of each edge of a sharded graph; see `motiflux.edge_orbits`: the same counts.
+
+        Each graphlet is counted at its edges as an induced pattern: 8 of three and four vertices, 29 of up to
+        five. The result has the edges with a count above 0, as that of `count_per_edge`.
+
+        Parameters
+        ----------
+        size
+            4 or 5.
+        output
+            As for `count_per_edge`.
+        options
+            `timeout`: seconds of the whole call, after which there are no edges and ``.complete`` is False;
+            `threads` and `tuning` as for `count`.
+
+        Raises
+        ------
+        ArgumentError
+            The graph is not sharded: `motiflux.edge_orbits` counts its orbits on one machine, in less time
+            than searches of all graphlets take.
+        """
+        if not isinstance(graph, ShardedGraph):
+            raise ArgumentError("graph", "a sharded graph; motiflux.edge_orbits takes others", graph)
+        check_known(options, OrbitOptions.__optional_keys__)
+        size = check_integer("size", size, 4, 5)
+        with self._here(f"orbits of edges of {size}"):
+            return edge_orbits_sharded(self._workers, graph, size, options, _folder(output))
 
     def orbits(self, graph: ShardedGraph, size: int = 4, **options: Unpack[OrbitOptions]) -> OrbitCounts:
         """Count the orbits of each vertex of a sharded graph; see `motiflux.orbits`: the same counts.
@@ -546,6 +647,10 @@ def _refuse_on_gpus(pattern: QueryLike | Sequence[QueryLike], options: CountOpti
 def _kind_of(gpus: OnGpus | None) -> str | None:
     """Return the kind of the devices of a call; None for CPUs."""
     return None if gpus is None else gpus.kind
+
+
+def _folder(output: str | os.PathLike[str] | None) -> str | None:
+    return None if output is None else os.fspath(output)
 
 
 class _Counting:

@@ -153,8 +153,8 @@ class Connected:
         Returns
         -------
         ShardedGraph
-            For `count`, `explain`, `match`, `count_per_vertex`, `estimate`, `orbits` and `census`. Others
-            refuse it.
+            For `count`, `explain`, `match`, `count_per_vertex`, `count_per_edge`, `estimate`, `orbits`,
+            `edge_orbits` and `census`. Others refuse it.
 
         Raises
         ------

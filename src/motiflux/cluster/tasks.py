@@ -308,7 +308,7 @@ def images_of_share(
     """Count the embeddings of a share at the images of levels: words, and what is missing in some of them."""
     watch = Watch()
     search, _, graph, _ = _search(job, bounds.threads, images=True)
-    arcs = None if rows is None else graph.adjacency(rows, bounds.threads)
+    arcs = None if rows is None else [graph.adjacency(rows, bounds.threads)] * len(levels)
     words, above, stop, left = _native.count_images(
         search,
         levels,

@@ -179,7 +179,7 @@ def search_here(
     words, above, reason = _native.count_images(
         problem,
         levels,
-        None if rows is None else graph.adjacency(rows, request.threads),
+        None if rows is None else [graph.adjacency(rows, request.threads)] * len(levels),
         size,
         search.listing,
         request.threads,

@@ -210,7 +210,7 @@ class Structure:
         around = [
             [(number, w) for w, number in enumerate(row) if number != _NO_RELATION] for row in self._relation
         ]
-        without = _negated_alone(pattern, self._directed)
+        without = negated_alone(pattern, self._directed)
         plain = [
             (vertex.labels, vertex.ids, vertex.where, alone, color)
             for vertex, alone, color in zip(pattern.vertices, without, given, strict=True)
@@ -273,17 +273,17 @@ class Structure:
         return domains
 
 
-def _negated_alone(pattern: Elements, directed: bool) -> list[frozenset[Hashable]]:
+def negated_alone(pattern: Elements, directed: bool) -> list[frozenset[Hashable]]:
     """Return for each vertex the kinds of edges that it must not have to any vertex."""
     found: list[set[Hashable]] = [set() for _ in pattern.vertices]
     for one in pattern.negated:
         if one.is_pair:
             continue
-        found[one.ends[0]].add(_bare_kind(one, directed))
+        found[one.ends[0]].add(bare_kind(one, directed))
     return [frozenset(kinds) for kinds in found]
 
 
-def _bare_kind(one: NegatedEdge, directed: bool) -> Hashable:
+def bare_kind(one: NegatedEdge, directed: bool) -> Hashable:
     """Return the kind of a negated edge to any vertex."""
     arc = directed if one.directed is None else one.directed
     out = isinstance(one.target, AnyVertex)
@@ -315,7 +315,7 @@ def _relations(pattern: Elements, directed: bool, extra: ComparisonPoints) -> li
         between.setdefault(pair, set()).add(("no out" if arc else "no either", accepted))
         between.setdefault(pair[::-1], set()).add(("no in" if arc else "no either", accepted))
     for one in pattern.negated:
-        kind = _bare_kind(one, directed) if one.besides else None
+        kind = bare_kind(one, directed) if one.besides else None
         for vertex in one.besides:
             between.setdefault((one.ends[0], vertex), set()).add(("besides", kind))
             between.setdefault((vertex, one.ends[0]), set()).add(("besides of", kind))

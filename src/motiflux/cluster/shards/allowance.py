@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,17 +34,21 @@ class Allowance:
         A condition on attributes and degrees.
     without
         Arcs that must not leave it.
+    alone
+        The kinds of negated edges to any vertex that it has, also of labels that the graph does not have:
+        automorphisms keep them.
     """
 
     labels: tuple[int, ...] | None
     ids: tuple[int, ...] | None
     where: Condition | None
     without: tuple[AdjacencyKey, ...]
+    alone: frozenset[Hashable] = frozenset()
 
     @property
     def needs_bits(self) -> bool:
         """Whether there is more than labels, which kinds of entries tell."""
-        return self.ids is not None or self.where is not None or bool(self.without)
+        return self.ids is not None or self.where is not None or bool(self.alone)
 
 
 def bits_of_shard(

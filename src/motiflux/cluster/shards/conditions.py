@@ -6,7 +6,7 @@ place, a condition on an attribute of the sketch's vertices that has the same bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from motiflux.errors import ClusterError, PatternError
 from motiflux.graph import AttributeTable, Column, Graph
 from motiflux.graph.copies import Form
 from motiflux.pattern import AnyVertex, Pattern
+from motiflux.pattern.automorphism import negated_alone
 from motiflux.plan.bind import BoundPattern, bind
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
     refuse_others(pattern)
     described = replace(graph.sketch, vertex_attributes=graph.layout.attribute_table())
     bound = bind(pattern, described)
-    wanted = [_wanted(pattern, bound, vertex) for vertex in range(bound.size)]
+    alone = negated_alone(pattern, graph.layout.directed)
+    wanted = [_wanted(pattern, bound, vertex, alone[vertex]) for vertex in range(bound.size)]
     numbers: dict[Allowance, int] = {}
     for one in wanted:
         if one.needs_bits:
@@ -116,11 +118,11 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
     )
 
 
-def _wanted(pattern: Pattern, bound: BoundPattern, vertex: int) -> Allowance:
+def _wanted(pattern: Pattern, bound: BoundPattern, vertex: int, alone: frozenset[Hashable]) -> Allowance:
     given, narrowing = pattern.vertices[vertex], bound.filters[vertex]
     ids = None if given.ids is None else tuple(sorted(int(one) for one in given.ids))
     without = () if narrowing is None else narrowing.without
-    return Allowance(bound.labels[vertex], ids, given.where, without)
+    return Allowance(bound.labels[vertex], ids, given.where, without, alone)
 
 
 def _compared(graph: ShardedGraph, bound: BoundPattern) -> dict[str, Column]:

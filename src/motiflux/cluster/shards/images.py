@@ -97,7 +97,7 @@ class RangeImages:
     ) -> tuple[Words, list[tuple[int, int]]]:
         """Return the numbers of a part of `size` vertices by its native search."""
         images = self._images
-        levels = [(level, -1, place * size) for level, place in images.levels]
+        levels = [(level, -1, place * size) for (level,), place in images.levels]
         number = len(images.classes) * size
         portion = ([item], None, None, None)
         words, above, stop, _ = _native.count_images(

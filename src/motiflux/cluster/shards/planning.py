@@ -99,7 +99,8 @@ class RangedImages:
     Parameters
     ----------
     levels
-        The levels whose images are counted, and the position of the class that each counts.
+        The levels whose images are counted, one or the two ends of an edge, and the position of the class
+        that each counts.
     classes
         The positions of these classes in the plan.
     listing
@@ -107,7 +108,7 @@ class RangedImages:
     """
 
     ranged: Ranged
-    levels: tuple[tuple[int, int], ...]
+    levels: tuple[tuple[tuple[int, ...], int], ...]
     classes: tuple[int, ...]
     listing: bool
 
@@ -121,7 +122,7 @@ def image_plan_of(
     *,
     on_gpu: bool = False,
 ) -> ImagePlan:
-    """Return the plan of counts at each vertex: searches, without tables and candidate spaces.
+    """Return the plan of counts at each vertex or edge: searches, without tables and candidate spaces.
 
     Parameters
     ----------
@@ -164,16 +165,18 @@ def ranged_images(
     made = []
     for first, classes in together.items():
         search = plan.searches[first]
-        levels = tuple((one[0], classes.index(number)) for number, one in search.levels if number in classes)
-        remade = partial(_image_search, order=search.plan.order, listing=search.listing)
+        levels = tuple((one, classes.index(number)) for number, one in search.levels if number in classes)
+        roots = 0 if search.listing else len(plan.classes[first].roots)
+        remade = partial(_image_search, order=search.plan.order, roots=roots)
         ranged = _ranged(sketch, pattern, search.plan, request, options, remade, allowed)
         made.append(RangedImages(ranged, levels, tuple(classes), search.listing))
     return made
 
 
-def _image_search(builder: PlanBuilder, order: tuple[int, ...], *, listing: bool) -> Plan:
+def _image_search(builder: PlanBuilder, order: tuple[int, ...], roots: int) -> Plan:
+    """Return the search that matches some roots first, or with none lists all levels."""
     found = builder.order(order)
-    plan = builder.without_tail(found) if listing else builder.rooted(found, 1)
+    plan = builder.rooted(found, roots) if roots else builder.without_tail(found)
     assert plan is not None  # only plans in parts may be missing
     return plan
 

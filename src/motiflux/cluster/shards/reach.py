@@ -84,6 +84,8 @@ class RowsOfPlan:
         The keys of the arcs that must not lead to, and from, a later level.
     apart
         Levels, earlier levels, and the keys of the arcs that must not lead from these to them.
+    arcs
+        For each earlier and later level that a source joins: a key that has the arcs between their images.
     """
 
     keys: list[Key]
@@ -91,6 +93,7 @@ class RowsOfPlan:
     out: int
     into: int
     apart: list[tuple[int, int, int]]
+    arcs: dict[tuple[int, int], int]
 
 
 def reach_of(bound: BoundPattern, plan: Plan, layout: Layout) -> Reach:
@@ -129,9 +132,11 @@ def rows_of_plan(bound: BoundPattern, plan: Plan, reach: Reach, layout: Layout) 
     """
     order, keys = plan.order, _Keys(layout)
     either = Direction.OUT if layout.directed else Direction.EITHER
+    arcs: dict[tuple[int, int], int] = {}
     for level in range(bound.size):
         for earlier, key in sources_of_level(plan, level):
-            keys.add(_group(bound, order[earlier], key), order[earlier], order[level], reach)
+            group = _group(bound, order[earlier], key)
+            arcs[earlier, level] = keys.add(group, order[earlier], order[level], reach)
     sources = [
         keys.at(_group(bound, order[source.level], key))
         for step, args in zip(plan.shape.steps, plan.args.steps, strict=True)
@@ -140,13 +145,13 @@ def rows_of_plan(bound: BoundPattern, plan: Plan, reach: Reach, layout: Layout) 
     apart = []
     for level, (step, args) in enumerate(zip(plan.shape.steps, plan.args.steps, strict=True)):
         for earlier, key in args.apart:
-            arcs = (key.direction, key.edge_labels)
-            apart.append((level, earlier, keys.add(arcs, order[earlier], order[level], reach)))
+            group = (key.direction, key.edge_labels)
+            apart.append((level, earlier, keys.add(group, order[earlier], order[level], reach)))
         for direction, levels in ((either, step.not_out), (Direction.IN, step.not_in)):
             for earlier in levels:
                 keys.add((direction, None), order[earlier], order[level], reach)
     out, into = (keys.at((way, None), 0) for way in (either, Direction.IN if layout.directed else either))
-    return RowsOfPlan(keys.found, sources, out, into, apart)
+    return RowsOfPlan(keys.found, sources, out, into, apart, arcs)
 
 
 def _group(bound: BoundPattern, start: int, key: AdjacencyKey) -> _Group:

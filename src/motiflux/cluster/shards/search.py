@@ -126,6 +126,8 @@ class RangeSearch:
         The values of vertices that the plan compares; None for none.
     of_graph, of_part
         Bytes for each vertex of the graph, and of a part, that are used beside the search.
+    share
+        A part takes one of so many of the bytes that are left for it.
     """
 
     def __init__(
@@ -138,6 +140,7 @@ class RangeSearch:
         values: VertexValues | None = None,
         of_graph: int = 0,
         of_part: int = 0,
+        share: int = 1,
     ) -> None:
         self._rows, self._layout = rows, rows.layout
         self._ranged, self.threads = ranged, threads
@@ -146,7 +149,11 @@ class RangeSearch:
         beside = of_graph * rows.layout.num_vertices + ranged.nbytes
         self._memory = memory - memory // SHARE_OF_ROWS - beside
         self._reach = reach_of(ranged.bound, ranged.plan, rows.layout)
-        least = least_bytes(rows.layout, self._reach, beside)
+        least = least_bytes(rows.layout, self._reach, beside) + (share - 1) * _LEAST
+        masks = least_memory(rows.layout, self._reach)
+        self.room = max(1, self._memory - masks)
+        """Bytes of a part, and of what is used beside it."""
+        self._memory = masks + self.room // share
         if memory < least:
             raise ClusterError(
                 f"memory: expected at least {least:,} bytes for this graph and pattern, found {memory:,}"

@@ -48,8 +48,8 @@ _START_SECONDS = 120.0
 class ShardedGraph:
     """A graph whose rows are sharded over the nodes of a cluster; see `motiflux.Cluster.shard`.
 
-    The calls `count`, `explain`, `match`, `estimate`, `count_per_vertex`, `orbits` and `census` of `Cluster`
-    take it. It is open until its cluster or it is closed.
+    The calls `count`, `explain`, `match`, `estimate`, `count_per_vertex`, `count_per_edge`, `orbits`,
+    `edge_orbits` and `census` of `Cluster` take it. It is open until its cluster or it is closed.
 
     Parameters
     ----------
@@ -149,8 +149,14 @@ class ShardedGraph:
         return self._sketch
 
 
-class _Stage:
-    """A list of tasks of which all results are wanted."""
+class Stage:
+    """A list of tasks of which all results are wanted.
+
+    Attributes
+    ----------
+    found
+        The results so far, by the numbers of tasks.
+    """
 
     divisible = False
     over = False
@@ -164,10 +170,12 @@ class _Stage:
             self.shares.add([roots(number, number + 1)])
 
     def submit(self, order: Order) -> Any:
+        """Start a task."""
         ((_, number, *_),) = order.share
         return self._workers.submit(call, self.name, self._tasks[number], cpus=1)
 
     def take(self, order: Order, done: Done) -> None:
+        """Keep the result of a task."""
         ((_, number, *_),) = order.share
         self.found[number] = done.value
         self.shares.finished(order.share, [], done.seconds)
@@ -178,7 +186,7 @@ class _Stage:
 
 def _run(workers: Workers, name: str, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
     """Return the results of tasks, in their order."""
-    stage = _Stage(workers, f"shard: {name}", tasks)
+    stage = Stage(workers, f"shard: {name}", tasks)
     workers.driver().run_all([stage], Deadline.after(None))
     return [stage.found[number] for number in range(len(tasks))]
 

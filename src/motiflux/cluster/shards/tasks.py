@@ -10,8 +10,10 @@ import numpy as np
 
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.shards.columns import IdColumns, parquet_of_ids
+from motiflux.cluster.shards.edge_images import SHARE_OF_SUMS, RangedEdges, RangeEdges
 from motiflux.cluster.shards.images import RangeImages
 from motiflux.cluster.shards.listing import BYTES_OF_VERTEX, RowLister
+from motiflux.cluster.shards.pairs import PairSums
 from motiflux.cluster.shards.planning import RangedImages
 from motiflux.cluster.shards.search import SHARE_OF_ROWS, Ranged, RangeSearch, Use
 from motiflux.cluster.shards.server import Served, ids_of, rows_of, values_of
@@ -111,6 +113,26 @@ def images_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | Non
         images.take()  # else the sums of this task would be in those of the next one of this process
         raise
     return watch.done(images.take(), left)
+
+
+def edges_of_range(job: ShardJob, share: Share, bounds: Bounds, folder: str) -> Done:
+    """Count the embeddings of a share at the images of query edges; write the numbers above 0 into files.
+
+    Returns the names of the files, and the number of pairs in each.
+    """
+    watch = Watch()
+    edges = _KEPT.get(job.token)
+    if edges is None:
+        found: RangedEdges = job.open()
+        search = _search(job, found.images.ranged, bounds.threads, of_part=BYTES_OF_VERTEX, share=found.share)
+        sums = PairSums(len(found.images.classes), folder, search.room // SHARE_OF_SUMS)
+        edges = _keep(job, RangeEdges(search, found, sums))
+    try:
+        _, left = search_share(edges.search, share, bounds, edges.add)
+        return watch.done(edges.sums.take(), left)
+    except BaseException:
+        edges.sums.drop()  # else they would be in the files of the next task of this process
+        raise
 
 
 def search_share(search: RangeSearch, share: Share, bounds: Bounds, use: Use) -> tuple[int, Share]:

@@ -1,0 +1,259 @@
+"""The edges of a sharded graph that have counts: sums of all tasks, in ranges of rows, as tables or files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.cluster.folder import Folder
+from motiflux.cluster.shards.layout import Ids, Layout
+from motiflux.cluster.shards.pairs import Above, Runs, ends_of, ranges_of_keys
+from motiflux.cluster.shards.rows import Rows, Slices
+from motiflux.cluster.shards.search import SHARE_OF_ROWS
+from motiflux.cluster.shards.server import Served, ids_of, rows_of
+from motiflux.cpu.image_counts import exact
+from motiflux.errors import CountOverflowError
+from motiflux.graph import Column
+from motiflux.packages import require
+from motiflux.result.columns import label_column
+from motiflux.result.tabled import Tabled, integer_column
+
+_SHARE_OF_SUMS = 4
+"""Sums take one part of so many of the memory of a task."""
+_BYTES_OF_NUMBER = 8
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeColumn:
+    """The numbers of a query edge.
+
+    Parameters
+    ----------
+    search, place
+        The search that counted it, and its class there; a search of -1: all numbers are 0.
+    times, divisor
+        Numbers are multiplied and divided by these.
+    labels
+        Codes of the labels of edges that it accepts; None: all.
+    """
+
+    name: str
+    search: int
+    place: int
+    times: int
+    divisor: int
+    labels: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """Edges and a number for each column, by ascending ends.
+
+    Parameters
+    ----------
+    sources, targets
+        Internal ids.
+    labels
+        Codes; None where all edges have one label.
+    counts
+        [edges, columns]: int64, or Python integers.
+    """
+
+    sources: Ids
+    targets: Ids
+    labels: NDArray[np.uint32] | None
+    counts: NDArray[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays, of which Python integers are references."""
+        labels = 0 if self.labels is None else self.labels.nbytes
+        return self.sources.nbytes + self.targets.nbytes + labels + self.counts.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class SumsOfEdges:
+    """The files that tasks wrote, and the columns that are made of them.
+
+    Parameters
+    ----------
+    runs
+        The paths of the files of each search.
+    either
+        Whether a column counts both directions of pairs of a directed graph.
+    """
+
+    served: Served
+    runs: tuple[tuple[str, ...], ...]
+    columns: tuple[EdgeColumn, ...]
+    either: bool
+
+    def tables(self, first: int, last: int) -> list[Edges]:
+        """Return the edges whose sources are in a range, of which some column has a number above 0."""
+        return list(self._pieces(first, last))
+
+    def files(self, first: int, last: int, folder: str, name: str, head: EdgeTable) -> tuple[int, int]:
+        """Write the same into Parquet files; return the numbers of rows and files."""
+        ids, rows, files = ids_of(self.served), 0, 0
+        for files, piece in enumerate(self._pieces(first, last), 1):
+            if piece.counts.dtype == object:
+                raise CountOverflowError(
+                    "count_per_edge: output=: expected counts of 64 bits, found one beyond 2^63 - 1: "
+                    "without output= they are Python integers"
+                )
+            table = head.of(_ids_at(ids, piece.sources), _ids_at(ids, piece.targets), piece)
+            Folder(folder).write(f"{name}-{files - 1:05}.parquet", table.parquet())
+            rows += len(table)
+        return rows, files
+
+    def _pieces(self, first: int, last: int) -> Iterator[Edges]:
+        places: dict[int, list[int]] = {}
+        for column in self.columns:
+            if column.search >= 0 and column.place not in places.setdefault(column.search, []):
+                places[column.search].append(column.place)
+        opened = {search: Runs(self.runs[search], own) for search, own in places.items()}
+        room = self.served.memory // (_SHARE_OF_SUMS * (1 + len(self.columns)))
+        for begin, end in ranges_of_keys(list(opened.values()), first << 32, last << 32, room):
+            found = {
+                (search, place): sums
+                for search, runs in opened.items()
+                for place, sums in zip(places[search], runs.sums(begin, end), strict=True)
+            }
+            piece = self._edges(found)
+            if len(piece.sources):
+                yield piece
+
+    def _edges(self, found: Mapping[tuple[int, int], tuple[Any, Any, Above]]) -> Edges:
+        """Return the edges of pairs."""
+        keys = np.unique(np.concatenate([one for one, _, _ in found.values()]))
+        columns = []
+        for column in self.columns:
+            numbers: NDArray[Any] = np.zeros(len(keys), np.int64)
+            if column.search >= 0:
+                own, words, above = found[column.search, column.place]
+                more = [(int(np.searchsorted(own, np.uint64(key))), one) for key, one in above.items()]
+                exactly = exact(words, 1, more, column.times)
+                numbers = numbers.astype(exactly.dtype)
+                numbers[np.searchsorted(keys, own)] = exactly // column.divisor
+            columns.append(numbers)
+        counts = np.stack(columns, axis=1)
+        if counts.dtype == object and counts.max() < 2**63:
+            counts = counts.astype(np.int64)
+        sources, targets = ends_of(keys)
+        layout = self.served.layout
+        if len(layout.edge_label_table) == 1 and not self.either:
+            return _above_zero(Edges(sources, targets, None, counts))
+        return _above_zero(self._witnesses(sources, targets, counts))
+
+    def _witnesses(self, sources: Ids, targets: Ids, counts: NDArray[Any]) -> Edges:
+        """Return the edges between pairs: one for each label, in their direction."""
+        rows = rows_of(self.served, SHARE_OF_ROWS)
+        layout = rows.layout
+        at, labels = edges_between(rows, sources, targets)
+        counts = counts[at]
+        for number, column in enumerate(self.columns):
+            if column.labels is not None:
+                counts[~np.isin(labels, np.array(column.labels, np.uint32)), number] = 0
+        labelled = len(layout.edge_label_table) > 1
+        return Edges(sources[at], targets[at], labels if labelled else None, counts)
+
+
+def edges_between(rows: Rows, sources: Ids, targets: Ids) -> tuple[Ids, NDArray[np.uint32]]:
+    """Return the edges from sources to targets: the place of the pair of each, and its label's code.
+
+    Pairs are distinct, and ascend by source and target. A piece has all entries of each.
+    """
+    layout = rows.layout
+    places, labels = [np.empty(0, np.int64)], [np.empty(0, np.uint32)]
+    for begin in range(0, len(sources), rows.window):
+        ids, wanted = sources[begin : begin + rows.window], targets[begin : begin + rows.window]
+        done = begin
+        for piece in rows.pieces(ids, Slices(wanted, wanted + 1)):
+            lengths = piece.lengths
+            at = np.repeat(np.arange(len(lengths)), lengths)
+            entries = np.arange(len(at)) + (piece.begins - (np.cumsum(lengths) - lengths))[at]
+            kinds = np.zeros(len(at), np.uint8) if piece.kinds is None else piece.kinds[entries]
+            outward = layout.side_of(kinds) == 0
+            places.append(done + at[outward])
+            labels.append(layout.edge_label_of(kinds)[outward])
+            done += len(piece.ids)
+    return np.concatenate(places), np.concatenate(labels)
+
+
+def _above_zero(edges: Edges) -> Edges:
+    kept = np.asarray(edges.counts > 0, np.bool_).any(axis=1)
+    labels = None if edges.labels is None else edges.labels[kept]
+    return Edges(edges.sources[kept], edges.targets[kept], labels, edges.counts[kept])
+
+
+def _ids_at(ids: Any, vertices: Ids) -> Ids:
+    distinct, back = np.unique(vertices, return_inverse=True)
+    found: Ids = ids.of(distinct)[back]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeTable:
+    """The columns of files of edges.
+
+    Parameters
+    ----------
+    titles
+        The names of the columns of counts.
+    """
+
+    titles: tuple[str, ...]
+    layout: Layout
+    metadata: Mapping[str, str]
+
+    def of(self, sources: Ids, targets: Ids, edges: Edges) -> _Table:
+        """Return the table of some edges."""
+        columns = {"src": Column(sources), "dst": Column(targets)}
+        if edges.labels is not None:
+            columns["label"] = label_column(self.layout.edge_label_table, edges.labels, len(sources))
+        for at, title in enumerate(self.titles):
+            columns[titled(title, columns)] = integer_column(edges.counts[:, at])
+        return _Table(columns, self.metadata)
+
+    def empty(self) -> bytes:
+        """Return a file without rows."""
+        none = np.empty(0, np.int64)
+        labels = np.empty(0, np.uint32) if len(self.layout.edge_label_table) > 1 else None
+        counts = np.empty((0, len(self.titles)), np.int64)
+        return self.of(none, none, Edges(none, none, labels, counts)).parquet()
+
+
+def titled(name: str, taken: Mapping[str, Any]) -> str:
+    """Return the title of a column of counts beside others."""
+    while name in taken:
+        name = f"count of {name}"
+    return name
+
+
+class _Table(Tabled):
+    def __init__(self, columns: Mapping[str, Column], metadata: Mapping[str, str]) -> None:
+        self._of_table, self._metadata = columns, metadata
+
+    def __len__(self) -> int:
+        return len(self._of_table["src"].data)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Metadata of files."""
+        return dict(self._metadata)
+
+    def _columns(self) -> Mapping[str, Column]:
+        return self._of_table
+
+    def parquet(self) -> bytes:
+        """Return the table as a Parquet file."""
+        pa = require("pyarrow", "count_per_edge: output=")
+        pq = require("pyarrow.parquet", "count_per_edge: output=")
+        sink = pa.BufferOutputStream()
+        pq.write_table(self.to_arrow(), sink, compression="zstd")
+        found: bytes = sink.getvalue().to_pybytes()
+        return found

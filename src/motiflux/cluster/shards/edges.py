@@ -1,0 +1,262 @@
+"""Counts at each edge of a sharded graph: only edges with a count above 0, in memory or as a data set."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from motiflux.api.edge_witnesses import bound_query_edge
+from motiflux.api.per_vertex import automorphisms_fixing
+from motiflux.cluster.folder import Folder
+from motiflux.cluster.shards.conditions import narrowed
+from motiflux.cluster.shards.counting import job_of
+from motiflux.cluster.shards.edge_images import RangedEdges
+from motiflux.cluster.shards.edge_sums import EdgeColumn, Edges, EdgeTable, SumsOfEdges
+from motiflux.cluster.shards.planning import image_plan_of, ranged_images
+from motiflux.cluster.shards.sharded import ShardedGraph, Stage
+from motiflux.cluster.shards.tasks import edges_of_range
+from motiflux.cluster.shards.vertices import vertices_of
+from motiflux.cluster.shares import FEW_PARTS, Order, Shares
+from motiflux.cluster.tasks import Bounds, Done
+from motiflux.cpu.image_counts import times_of, ways
+from motiflux.errors import ClusterError, OutputError
+from motiflux.graph import Graph
+from motiflux.graph.csr import Csr
+from motiflux.pattern import Pattern
+from motiflux.pattern.elements import edge_names
+from motiflux.plan.bind import bind
+from motiflux.plan.image_counts import ImagePlan
+from motiflux.request.deadline import Deadline
+from motiflux.request.request import Request
+from motiflux.types import Symmetry
+from motiflux.units import bytes_text
+
+if TYPE_CHECKING:
+    from motiflux.cluster.workers import Workers
+
+_LEAST_SECONDS = 1.0
+"""Shortest time that tasks are made for: each writes a file, and all files are read together."""
+_MERGED_BYTES = 64
+"""Bytes of a pair of a run, about, while edges are made of it."""
+
+
+@dataclass(slots=True)
+class EdgeSearches:
+    """The searches of a call that counts at edges, and the columns of its result.
+
+    Parameters
+    ----------
+    between
+        A folder that all nodes see, for the numbers of tasks.
+    """
+
+    workers: Workers
+    graph: ShardedGraph
+    between: str
+    runs: list[tuple[str, ...]] = field(default_factory=list)
+    pairs: int = 0
+    columns: list[EdgeColumn] = field(default_factory=list)
+    either: bool = False
+    complete: bool = True
+    way: str = ""
+
+    def count(self, pattern: Pattern, places: Sequence[int], request: Request, deadline: Deadline) -> None:
+        """Count at the images of query edges, which are columns by their names.
+
+        Raises
+        ------
+        PatternError
+            The pattern asks what a sharded graph cannot judge.
+        """
+        graph = self.graph
+        subject = narrowed(graph, pattern)
+        edges = [bound_query_edge(subject.pattern, pattern.edges[at], subject.sketch) for at in places]
+        bound = bind(subject.pattern, subject.sketch)
+        asked: list[Any] = [((edge.source, edge.target), bound.rows_of(edge)) for edge in edges]
+        ways_of = [edge.either or not graph.directed for edge in edges]
+        plan: ImagePlan | None = None
+        done: dict[int, tuple[int, int]] = {}
+        try:
+            plan = image_plan_of(subject.sketch, subject.pattern, asked, request, deadline)
+            searches = ranged_images(
+                subject.sketch, subject.pattern, plan, request, deadline, subject.allowed
+            )
+            of_class = {number: ways_of[at] for at, number in enumerate(plan.class_of)}
+            for images in searches:
+                either = tuple(of_class[number] for number in images.classes)
+                self._search(RangedEdges(images, either, graph.directed), deadline)
+                done |= {number: (len(self.runs) - 1, at) for at, number in enumerate(images.classes)}
+            self.way = f"the graph is sharded; {ways([plan], ())}"
+        except TimeoutError:
+            self.complete, self.way = False, "time was up before a plan was made"
+        self.either |= graph.directed and any(ways_of)
+        names = edge_names(pattern.edges)
+        for at, (place, edge) in enumerate(zip(places, edges, strict=True)):
+            divisor = 1
+            if request.symmetry is Symmetry.SUBGRAPHS:
+                divisor = automorphisms_fixing(subject.pattern, edge, subject.sketch)
+            number = -1 if plan is None else plan.class_of[at]
+            search, of_search = done.get(number, (-1, 0))
+            times = 1 if plan is None or search < 0 else times_of(plan, plan.searches[number], number)
+            self.columns.append(EdgeColumn(names[place], search, of_search, times, divisor, edge.labels))
+
+    def _search(self, edges: RangedEdges, deadline: Deadline) -> None:
+        search = _EdgeSearch(self.workers, self.graph, edges, self.between)
+        driver = self.workers.driver()
+        try:
+            driver.run_all([search], deadline)
+        finally:
+            driver.wait_for_cancelled()
+        self.complete = self.complete and driver.has_all_of(search)
+        self.runs.append(tuple(str(Path(self.between, name)) for name, _ in search.files))
+        self.pairs += sum(number for _, number in search.files)
+
+    def _sums(self) -> SumsOfEdges:
+        return SumsOfEdges(self.graph.served(), tuple(self.runs), tuple(self.columns), self.either)
+
+    def _ranges(self) -> list[tuple[int, int]]:
+        """Return ranges of vertices, whose edges tasks make of runs."""
+        layout = self.graph.layout
+        number = max(self.workers.slots, -(-self.pairs * _MERGED_BYTES // self.graph.memory))
+        cuts = {layout.vertex_of_entry(layout.entries * at // number) for at in range(1, number)}
+        return list(pairwise(sorted({0, *cuts, layout.num_vertices}))) if layout.entries else []
+
+    def edges(self) -> Edges:
+        """Return the edges of which some column is above 0.
+
+        Raises
+        ------
+        ClusterError
+            They take more than the memory of the graph.
+        """
+        sums = self._sums()
+        tasks = [partial(sums.tables, first, last) for first, last in self._ranges() if self.pairs]
+        stage = _Tables(self.workers, "count_per_edge: add", tasks, self.graph.memory)
+        self.workers.driver().run_all([stage], Deadline.after(None))
+        found = [one for number in range(len(tasks)) for one in stage.found[number]]
+        none, zeros = np.empty(0, np.int64), np.empty((0, len(self.columns)), np.int64)
+        labels = None
+        if len(self.graph.layout.edge_label_table) > 1:
+            labels = np.concatenate([np.empty(0, np.uint32), *(one.labels for one in found)])  # type: ignore[list-item]
+        return Edges(
+            np.concatenate([none, *(one.sources for one in found)]),
+            np.concatenate([none, *(one.targets for one in found)]),
+            labels,
+            np.concatenate([zeros, *(one.counts for one in found)]),
+        )
+
+    def write(self, output: str, metadata: Mapping[str, str], *, single: bool) -> tuple[int, int]:
+        """Write the same into a Parquet data set; return the numbers of rows and files."""
+        titles = ("count",) if single else tuple(column.name for column in self.columns)
+        head = EdgeTable(titles, self.graph.layout, metadata)
+        folder, sums = Folder(output), self._sums()
+        try:
+            ranges = self._ranges() if self.pairs else []
+            tasks = [
+                partial(sums.files, first, last, output, f"part-{number:06}", head)
+                for number, (first, last) in enumerate(ranges)
+            ]
+            stage = Stage(self.workers, "count_per_edge: write", tasks)
+            self.workers.driver().run_all([stage], Deadline.after(None))
+            rows, files = (sum(one[at] for one in stage.found.values()) for at in (0, 1))
+            if not files:
+                folder.write("part-000000-00000.parquet", head.empty())
+            return rows, max(files, 1)
+        except BaseException:
+            for name in folder.files():
+                folder.delete(name)
+            raise
+
+
+@contextmanager
+def edge_searches(workers: Workers, graph: ShardedGraph) -> Iterator[EdgeSearches]:
+    """Yield searches without a column; their files are deleted at the end.
+
+    Raises
+    ------
+    OutputError
+        The folder of the graph cannot be written to.
+    """
+    graph.served()  # refuses a closed one
+    between = Path(graph.folder, f"_counts-{uuid.uuid4().hex}")
+    try:
+        between.mkdir()
+    except OSError as error:
+        raise OutputError(f"{between}: {error}") from error
+    try:
+        yield EdgeSearches(workers, graph, str(between))
+    finally:
+        shutil.rmtree(between, ignore_errors=True)
+
+
+def graph_of(graph: ShardedGraph, edges: Edges) -> Graph:
+    """Return a graph of all vertices and some edges, in their order."""
+    vertices = vertices_of(graph)
+    if graph.directed:
+        forward = _rows(edges.sources, edges.targets, edges.labels, graph.num_vertices)
+        reverse = _rows(edges.targets, edges.sources, edges.labels, graph.num_vertices)
+        return replace(vertices, forward=forward, reverse=reverse)
+    ends = np.concatenate([edges.sources, edges.targets]), np.concatenate([edges.targets, edges.sources])
+    labels = None if edges.labels is None else np.concatenate([edges.labels, edges.labels])
+    both = _rows(*ends, labels, graph.num_vertices)
+    return replace(vertices, forward=both, reverse=both)
+
+
+def _rows(sources: Any, targets: Any, labels: Any, vertices: int) -> Csr:
+    keys = (targets, sources) if labels is None else (labels, targets, sources)
+    order = np.lexsort(keys)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=vertices))]).astype(np.uint64)
+    of_arcs = None if labels is None else labels[order]
+    return Csr(offsets, targets[order].astype(np.uint32), of_arcs, None)
+
+
+class _EdgeSearch:
+    divisible = True
+    over = False
+
+    def __init__(self, workers: Workers, graph: ShardedGraph, edges: RangedEdges, folder: str) -> None:
+        self._workers, self._folder = workers, folder
+        units = graph.layout.entries
+        ranged = replace(edges.images.ranged, share=units // (FEW_PARTS * workers.slots))
+        content = replace(edges, images=replace(edges.images, ranged=ranged))
+        self._job = job_of(workers, graph, content)
+        self.name = f"count_per_edge {workers.pattern}"
+        self.shares = Shares(units, workers.slots, least=_LEAST_SECONDS, parts=FEW_PARTS, short_ends=False)
+        self.files: list[tuple[str, int]] = []
+
+    def submit(self, order: Order) -> Any:
+        bounds = Bounds(self._workers.threads, seconds=order.seconds)
+        return self._workers.submit(edges_of_range, self.name, self._job, order.share, bounds, self._folder)
+
+    def take(self, order: Order, done: Done) -> None:
+        self.files += done.value
+        self.shares.finished(order.share, done.left, done.seconds)
+
+    def renew(self) -> None:
+        """Do nothing: servers start again by themselves."""
+
+
+class _Tables(Stage):
+    """Tables of edges, which have to fit into a number of bytes."""
+
+    def __init__(self, workers: Workers, name: str, tasks: Sequence[Any], memory: int) -> None:
+        super().__init__(workers, name, tasks)
+        self._left = self._memory = memory
+
+    def take(self, order: Order, done: Done) -> None:
+        self._left -= sum(one.nbytes for one in done.value)
+        if self._left < 0:
+            raise ClusterError(
+                "count_per_edge: expected edges with counts that fit into "
+                f"memory={bytes_text(self._memory)}, found more: give output= a folder for them"
+            )
+        super().take(order, done)

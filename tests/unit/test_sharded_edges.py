@@ -1,0 +1,203 @@
+"""Counts at edges of sharded graphs are those of whole ones; tasks run in this process (`inline_ray`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import motiflux as mf
+from motiflux.cluster.shards import edge_images, pairs, search, sharded
+from motiflux.cluster.shards.edge_images import RangeEdges
+from motiflux.cluster.shards.pairs import PairSums, Runs, added, keys_of, ranges_of_keys
+from tests.inline_ray import InlineRay, WorkerCrashedError, replace_ray
+from tests.unit.test_sharded_calls import PATTERNS, made_in
+
+DIRECTED = ["(a)-->(b)-->(c)-->(a)", "(a)-->(b)--(c)", "(a)-[:0]->(b)<-[:1]-(c)", "(a)--(b)--(c)--(a)"]
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> InlineRay:
+    monkeypatch.setattr(search, "_FIRST", 64)
+    monkeypatch.setattr(sharded, "_HOT", 200)
+    monkeypatch.setattr(search, "_LEAST", 1 << 9)
+    monkeypatch.setattr(edge_images, "_ARCS_AT_ONCE", 16)
+    return replace_ray(monkeypatch, nodes=2)
+
+
+def at_edges(table: pa.Table, directed: bool) -> dict[tuple[Any, ...], tuple[int, ...]]:
+    """Return the counts of each edge that has one, by its ends and label."""
+    found = {}
+    for row in table.to_pylist():
+        ends = row.pop("src"), row.pop("dst")
+        key = (*(ends if directed else sorted(ends)), row.pop("label", None))
+        assert key not in found
+        found[key] = tuple(row.values())
+    return {key: counts for key, counts in found.items() if any(counts)}
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize(("directed", "loses"), [(False, 0.05), (True, 0.0)])
+def test_counts_at_edges_are_those_of_a_graph_read_from_the_same_files(
+    ray: InlineRay, tmp_path: Path, directed: bool, loses: float
+) -> None:
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 4, directed=directed)
+        ray.loses = loses
+        for number, pattern in enumerate([*PATTERNS, "(a)--(b)", *(DIRECTED if directed else [])]):
+            symmetry: Any = ("embeddings", "subgraphs")[number % 2]
+            semantics: Any = ("isomorphism", "induced")[number // 2 % 2]
+            options: dict[str, Any] = {"symmetry": symmetry, "semantics": semantics}
+            found = cluster.count_per_edge(made, pattern, **options)
+            expected = mf.count_per_edge(graph, pattern, **options)
+            wanted = at_edges(expected.to_arrow(), directed)
+            assert at_edges(found.to_arrow(), directed) == wanted
+            assert (found.complete, found.engine, len(found)) == (True, "cluster", len(wanted))
+            assert found.to_arrow().schema == expected.to_arrow().schema
+        one = cluster.count_per_edge(made, PATTERNS[0], by=0)
+        local = mf.count_per_edge(graph, PATTERNS[0], by=0)
+        assert sorted(count for _, count in one.top(5)) == sorted(count for _, count in local.top(5))
+        none = cluster.count_per_edge(made, "(a:z)--(b)")
+        assert (len(none), none.counts.shape, none.complete) == (0, (0, 1), True)
+        late = cluster.count_per_edge(made, PATTERNS[0], timeout=0.0)
+        counted = at_edges(mf.count_per_edge(graph, PATTERNS[0]).to_arrow(), directed)
+        for edge, counts in at_edges(late.to_arrow(), directed).items():
+            assert all(one <= whole for one, whole in zip(counts, counted[edge], strict=True))
+        assert not late.complete
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("directed", [False, True])
+def test_counts_at_edges_are_written_into_a_data_set(
+    ray: InlineRay, tmp_path: Path, directed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs, "_BYTES_OF_SUM", 4_000)  # several files of a task, and of a range
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 7, directed=directed)
+        for number, by in enumerate([None, 0]):
+            folder = tmp_path / f"rows{number}"
+            written = cluster.count_per_edge(made, PATTERNS[1], by=by, output=folder)
+            expected = mf.count_per_edge(graph, PATTERNS[1], by=by).to_arrow()
+            table = pq.read_table(folder)
+            assert at_edges(table, directed) == at_edges(expected, directed)
+            assert (written.rows, written.complete) == (len(table), True)
+            assert written.files == len(list(folder.iterdir()))
+            files = [pq.read_schema(path) for path in folder.iterdir()]
+            assert all(one.equals(expected.schema, check_metadata=True) for one in files)
+        with pytest.raises(mf.OutputError, match="without files"):
+            cluster.count_per_edge(made, PATTERNS[1], output=tmp_path / "rows0")
+        nothing = cluster.count_per_edge(made, "(a:z)--(b)", output=tmp_path / "none")
+        assert (nothing.rows, nothing.files) == (0, 1)
+        assert pq.read_table(tmp_path / "none").column_names[:2] == ["src", "dst"]
+        assert not list((tmp_path / "g").glob("_counts-*")), "numbers of tasks are deleted"
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize(
+    ("size", "directed"), [(4, False), (4, True), pytest.param(5, False, marks=pytest.mark.long)]
+)
+def test_orbits_of_edges_are_those_of_the_whole_graph(
+    ray: InlineRay, tmp_path: Path, size: int, directed: bool
+) -> None:
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 7, directed=directed)
+        ray.loses = 0.02
+        found, expected = cluster.edge_orbits(made, size), mf.edge_orbits(graph, size)
+        assert at_edges(found.to_arrow(), directed) == at_edges(expected.to_arrow(), directed)
+        assert (found.columns, found.complete, found.engine) == (expected.columns, True, "cluster")
+        written = cluster.edge_orbits(made, size, output=tmp_path / "orbits")
+        assert (written.rows, written.complete) == (len(found), True)
+        late = cluster.edge_orbits(made, size, timeout=0.0)
+        assert (late.complete, late.counts.shape) == (False, (0, len(expected.columns)))
+
+
+def test_numbers_of_a_lost_task_are_not_added_again(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add, calls = RangeEdges.add, 0
+
+    def add_and_fail_once(self: RangeEdges, *given: Any) -> int:
+        nonlocal calls
+        calls += 1
+        found = add(self, *given)
+        if calls == 3:
+            raise WorkerCrashedError("a server of rows starts again")
+        return found
+
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 4)
+        monkeypatch.setattr(RangeEdges, "add", add_and_fail_once)
+        found = cluster.count_per_edge(made, PATTERNS[1])
+        expected = mf.count_per_edge(graph, PATTERNS[1])
+        assert calls > 3, "a task fails on the way"
+        assert at_edges(found.to_arrow(), False) == at_edges(expected.to_arrow(), False)
+
+
+def test_options_that_counts_at_edges_do_not_have_are_refused(ray: InlineRay, tmp_path: Path) -> None:
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 5)
+        given: Any
+        for given in ({"by": "x"}, {"limit": 3}, {"gpu_memory": 5}, {"some": 1}, {"device": "cuda"}):
+            with pytest.raises(mf.ArgumentError, match=next(iter(given))):
+                cluster.count_per_edge(made, PATTERNS[0], **given)
+        whole: Any = graph
+        with pytest.raises(mf.ArgumentError, match="output"):
+            cluster.count_per_edge(whole, PATTERNS[0], output=tmp_path / "rows")
+        with pytest.raises(mf.ArgumentError, match=r"motiflux\.edge_orbits takes others"):
+            cluster.edge_orbits(whole)
+        with pytest.raises(mf.ArgumentError, match="size"):
+            cluster.edge_orbits(made, 3)
+        few = cluster.open_sharded(tmp_path / "g", memory=10_000)
+        with pytest.raises(mf.ClusterError, match=r"memory: expected at least|give output="):
+            cluster.count_per_edge(few, "(a)--(b)--(c)--(d)")
+        made.close()
+        with pytest.raises(mf.ClusterError, match="open it again"):
+            cluster.count_per_edge(made, PATTERNS[0])
+
+
+def test_results_that_do_not_fit_are_refused(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mf.Cluster() as cluster:
+        made, _ = made_in(cluster, tmp_path, 5)
+        monkeypatch.setattr(made, "memory", 100)
+        with pytest.raises(mf.ClusterError, match="give output="):
+            cluster.count_per_edge(made, PATTERNS[0])
+        assert cluster.count_per_edge(made, PATTERNS[0], output=tmp_path / "rows").rows > 10
+
+
+def test_sums_of_pairs_have_any_size(tmp_path: Path) -> None:
+    draws = np.random.default_rng(1)
+    for memory in (1, 1_000, 1 << 20):
+        folder = tmp_path / str(memory)
+        folder.mkdir()
+        expected: list[dict[int, int]] = [{}, {}]
+        names: list[tuple[str, int]] = []
+        for _ in range(3):
+            sums = PairSums(2, str(folder), memory)
+            for _ in range(5):
+                first, second = draws.integers(0, 2**32, 3), draws.integers(0, 4, 3)
+                first[0] = 2**32 - 1
+                keys = keys_of(first, second)
+                words = draws.integers(2**63, 2**64, 3, np.uint64)
+                place = int(draws.integers(2))
+                above = {int(keys[0]): 2**70}
+                sums.add(place, keys, words, above)
+                for key, word in zip(keys.tolist(), words.tolist(), strict=True):
+                    expected[place][key] = expected[place].get(key, 0) + word
+                expected[place][int(keys[0])] += 2**70
+            names += sums.take()
+            assert not sums.take()
+        runs = Runs([str(folder / name) for name, _ in names], [1, 0])
+        found: list[dict[int, int]] = [{}, {}]
+        for begin, end in ranges_of_keys([runs], 0, 1 << 64, 500):
+            for place, (keys, words, above) in zip((1, 0), runs.sums(begin, end), strict=True):
+                for key, word in zip(keys.tolist(), words.tolist(), strict=True):
+                    assert key not in found[place]
+                    found[place][key] = word + above.get(key, 0)
+        assert found == expected
+    assert added([], [])[0].shape == (0,)
