@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +17,12 @@ from numpy.typing import NDArray
 from motiflux.cluster.driver import raise_own
 from motiflux.cluster.shards.allowance import Allowance, Bits
 from motiflux.cluster.shards.layout import Ids
-from motiflux.cluster.shards.values import AskValues, Names, VertexValues
+from motiflux.cluster.shards.ranks import Ranked, make_ranks
+from motiflux.cluster.shards.values import AskValues, Names, VertexValues, name_of
 from motiflux.comparisons import Relation
 from motiflux.conditions import Comparison, Operator
 from motiflux.errors import ClusterError, PatternError
 from motiflux.graph import AttributeTable, Column, Graph
-from motiflux.graph.copies import Form
 from motiflux.pattern import AnyVertex, Pattern
 from motiflux.pattern.automorphism import negated_alone
 from motiflux.plan.bind import BoundPattern, bind
@@ -126,20 +127,12 @@ def _wanted(pattern: Pattern, bound: BoundPattern, vertex: int, alone: frozenset
 
 
 def _compared(graph: ShardedGraph, bound: BoundPattern) -> dict[str, Column]:
-    """Return the attributes that a pattern compares, of the vertices of the sketch.
-
-    Raises
-    ------
-    PatternError
-        They are strings, which a part has no room for.
-    """
+    """Return the compared attributes of the vertices of the sketch, and have their strings ranked."""
     if bound.comparisons is None:
         return {}
     keys = [key for one in bound.comparisons.variables for key in one.columns]
-    for key in keys:
-        if key.form is Form.RANK:
-            what = "ids" if key.attribute is None else f"the attribute {key.attribute!r}"
-            raise PatternError(f"expected comparisons of numbers in a sharded graph, found strings: {what}")
+    for among in dict.fromkeys(name.among for name in map(name_of, keys) if isinstance(name, Ranked)):
+        make_ranks(graph.folder, graph.layout, among, graph.memory, partial(_ask_servers, graph))
     names = tuple(dict.fromkeys(key.attribute for key in keys if key.attribute is not None))
     ids = graph.sketch.vertex_ids.astype(np.int64)
     order = np.argsort(ids)
@@ -156,6 +149,13 @@ def _asking(graph: ShardedGraph, actor: Any, names: Names) -> AskValues:
         return lambda: _wait(graph, reference)
 
     return ask
+
+
+def _ask_servers(graph: ShardedGraph, method: str, calls: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
+    """Return the results of calls of a method of servers, by their numbers."""
+    actors = graph.served().actors
+    asked = [getattr(actors[number], method).remote(*given) for number, given in calls]
+    return [_wait(graph, reference) for reference in asked]
 
 
 def _wait(graph: ShardedGraph, reference: Any) -> Any:

@@ -128,12 +128,12 @@ class PartsOnGpu:
         DeviceMemoryError
             As `counted`.
         """
-        levels = tuple(((level,), place * part.vertices) for level, place in images.levels)
+        levels = tuple((levels, place * part.vertices) for levels, place in images.levels)
         if not images.listing or len(levels) > MOST_PLACES:  # closed forms
             self.by_cpu += 1
             return None
         places = Places(levels, None, len(images.classes) * part.vertices)
-        deepest = max(level for level, _ in images.levels)
+        deepest = max(level for (level,), _ in images.levels)
         buffers: list[Buffer] = []
 
         def add(job: SearchJob, context: UploadContext) -> None:

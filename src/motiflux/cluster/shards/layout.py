@@ -37,6 +37,8 @@ class Layout:
         int64 [shards + 1]: shard s has the vertices ``starts[s] .. starts[s + 1] - 1``.
     attributes
         The types of the attributes of vertices, by name.
+    build
+        Differs for graphs that were built apart.
     """
 
     directed: bool
@@ -49,6 +51,7 @@ class Layout:
     self_loops_dropped: int = 0
     duplicate_edges: int = 0
     attributes: Types = field(default_factory=dict)
+    build: str = ""
     first_ids: Ids = field(init=False)
     """int64 [d + 1]: the first vertex of each degree."""
     first_entries: Ids = field(init=False)
@@ -182,4 +185,5 @@ class Layout:
             facts["self_loops_dropped"],
             facts["duplicate_edges"],
             {name: (kind, dtype) for name, (kind, dtype) in facts.get("attributes", {}).items()},
+            facts.get("build", ""),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from motiflux.cluster.shards.allowance import Allowance, Bits, bits_of_shard
 from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.layout import Ids, Layout
+from motiflux.cluster.shards.ranks import Sample, merge_range, ranks_of, sampled, write_ranks
 from motiflux.cluster.shards.rows import Piece, RowArrays, Rows, Shard, Wanted
 from motiflux.cluster.shards.store import open_attributes, open_rows, open_vertex_ids, shard_path
 from motiflux.cluster.shards.values import AskValues, Names, VertexValues, values_at
@@ -29,7 +31,7 @@ class ShardServer:
         self._rows.neighbors.max(initial=0)  # reads the file once, into the memory of the node
         self._ids = open_vertex_ids(shard_path(folder, number), layout, number)
         self._attributes = open_attributes(shard_path(folder, number), layout, number)
-        self._layout = layout
+        self._layout, self._folder, self._number = layout, folder, number
 
     def node(self) -> str:
         """Return the node that it is on."""
@@ -49,7 +51,25 @@ class ShardServer:
 
     def values(self, names: Names, places: Ids) -> list[Column]:
         """Return the attributes, and ids, of some of its vertices."""
-        return values_at(names, self._ids, self._attributes, places)
+        ranks = partial(ranks_of, self._folder, self._layout, self._number)
+        return values_at(names, self._ids, self._attributes, places, ranks)
+
+    def sample_strings(self, among: Sequence[str], number: int) -> list[Sample]:
+        """Return samples of its strings; see `motiflux.cluster.shards.ranks`."""
+        return sampled(self._attributes, among, number)
+
+    def merge_strings(
+        self, among: Sequence[str], within: tuple[bytes, bytes | None], folder: str, number: int
+    ) -> int:
+        """Merge a range of the strings of all shards."""
+        layout = self._layout
+        shards = range(len(layout.starts) - 1)
+        tables = [open_attributes(shard_path(self._folder, shard), layout, shard) for shard in shards]
+        return merge_range(tables, among, within, folder, number)
+
+    def write_ranks(self, among: Sequence[str], folder: str, before: Sequence[int]) -> None:
+        """Write the ranks of its strings."""
+        write_ranks(self._attributes, among, folder, self._number, before)
 
 
 def node_here() -> str:
@@ -172,7 +192,8 @@ def values_of(served: Served, names: Names) -> VertexValues:
 
 def _mapped_values(path: Path, layout: Layout, number: int, names: Names) -> AskValues:
     ids, attributes = open_vertex_ids(path, layout, number), open_attributes(path, layout, number)
-    return lambda places: lambda: values_at(names, ids, attributes, places)
+    ranks = partial(ranks_of, str(path.parent), layout, number)
+    return lambda places: lambda: values_at(names, ids, attributes, places, ranks)
 
 
 def vertex_ids_of(served: Served) -> Ids:

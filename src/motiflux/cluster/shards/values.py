@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,11 +12,13 @@ import numpy as np
 
 from motiflux.cluster.shards.attributes import joined
 from motiflux.cluster.shards.layout import Ids, Layout
-from motiflux.graph import AttributeTable, Column
+from motiflux.cluster.shards.ranks import Ranked, RanksOf, ranked_column
+from motiflux.graph import AttributeTable, Column, Kind
+from motiflux.graph.copies import ColumnKey, Form
 from motiflux.plan import Plan
 
-Names = tuple[str | None, ...]
-"""Names of attributes; None: the ids."""
+Names = tuple[str | Ranked | None, ...]
+"""Names of attributes, whose strings are told by their ranks or as they are; None: the ids."""
 AskValues = Callable[[Ids], Callable[[], list[Column]]]
 """Asks a shard for the columns of vertices, by their places in it; returns a function that waits for them."""
 
@@ -36,8 +39,15 @@ def compared_names(plan: Plan) -> Names:
     """Return the attributes of vertices that a plan compares."""
     if plan.comparisons is None:
         return ()
-    columns = [key.attribute for one in plan.comparisons.variables for key in one.columns]
+    columns = [name_of(key) for one in plan.comparisons.variables for key in one.columns]
     return tuple(dict.fromkeys(columns))
+
+
+def name_of(key: ColumnKey) -> str | Ranked | None:
+    """Return the name of compared values."""
+    if key.form is not Form.RANK:
+        return key.attribute
+    return Ranked(str(key.attribute), tuple(sorted(str(name) for _, name in key.among)))
 
 
 class VertexValues:
@@ -46,7 +56,7 @@ class VertexValues:
     Parameters
     ----------
     names
-        What is looked up: numbers and datetimes only.
+        The values that are looked up. Strings have no bound on their bytes; their ranks have one.
     shards
         Of each range of the layout.
     """
@@ -76,13 +86,24 @@ class VertexValues:
             columns: list[tuple[int, dict[str, Column]]] = [(len(one[at]), {"": one[at]}) for one in parts]
             if name is None:
                 ids = np.concatenate([ids[:0], *(one[at].data for one in parts)])
+            elif isinstance(name, Ranked):
+                found[name.attribute] = joined(columns, {"": (Kind.INTEGER.value, "<i8")})[""]
             else:
-                types = {"": self._layout.attributes[name]}
-                found[name] = joined(columns, types)[""]
+                of_name = joined(columns, {"": self._layout.attributes[name]})[""]
+                found.setdefault(name, of_name)  # ranks of its strings come before these
         return Values(ids, AttributeTable("vertex", found))
 
 
-def values_at(names: Names, ids: Ids, attributes: AttributeTable, places: Ids) -> list[Column]:
-    """Return the columns of some vertices of a shard."""
-    every: list[Any] = [Column(ids) if name is None else attributes[name] for name in names]
-    return [column.take(places) for column in every]
+def values_at(
+    names: Names, ids: Ids, attributes: AttributeTable, places: Ids, ranks: RanksOf | None = None
+) -> list[Column]:
+    """Return the columns of some vertices of a shard, whose strings have ranks."""
+    found: list[Column] = []
+    for name in names:
+        if isinstance(name, Ranked):
+            assert ranks is not None
+            found.append(ranked_column(attributes[name.attribute], partial(ranks, name), places))
+        else:
+            column: Any = Column(ids) if name is None else attributes[name]
+            found.append(column.take(places))
+    return found
