@@ -119,6 +119,7 @@ class Connected:
         src: ColumnName | None = None,
         dst: ColumnName | None = None,
         label: ColumnName | None = None,
+        attributes: Sequence[ColumnName] | None = (),
         vertices: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
         vertex_id: ColumnName | None = None,
         vertex_label: ColumnName | None = None,
@@ -138,6 +139,9 @@ class Connected:
             A folder that all nodes see, for the shards; `open_sharded` opens them again.
         directed, src, dst, label
             As for `motiflux.read_graph`, for each file.
+        attributes
+            Columns of the files of edges that are attributes of edges, for conditions of patterns; None: all
+            others. Each copy of an edge keeps its values, at both ends.
         vertices
             Tables of vertices: with `vertex_label`, the label of each vertex; and vertices without an edge.
             All other columns are attributes, for conditions of patterns. Then each vertex is in one table at
@@ -167,7 +171,9 @@ class Connected:
         number = None if shards is None else check_integer("shards", shards, 1, 1 << 16, or_none=True)
         edges, tables = _paths(paths), _paths(vertices)
         options = {"directed": directed, "src": src, "dst": dst, "label": label}
-        chosen = {name: value for name, value in options.items() if value is not None}
+        chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+        if attributes is None or len(attributes):
+            chosen["attributes"] = attributes
         of_vertices = {"vertex_id": vertex_id, "vertex_label": vertex_label}
         make_shards(self._workers, edges, tables, _absolute(folder), chosen, of_vertices, room, number)
         return self.open_sharded(folder, memory=memory)

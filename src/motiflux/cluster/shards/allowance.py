@@ -69,7 +69,7 @@ def bits_of_shard(
 
         holds &= attributes.holds(wanted.where, size, degrees)
     for key in wanted.without:
-        kinds = layout.kinds_of(key.direction, key.edge_labels)
+        kinds = layout.kinds_of(key.direction, key.edge_labels, key.edge_where)
         if key.target_labels is not None:
             kinds &= np.isin(layout.label_of_neighbor(np.arange(layout.kinds)), list(key.target_labels))
         holds &= _numbers(rows, kinds) == 0

@@ -1,4 +1,4 @@
-"""Attributes of the vertices of a sharded graph: read from tables, sent to shards, and kept with their rows.
+"""Attributes of the vertices and edges of a sharded graph: read from tables, sent to shards, and kept there.
 
 Each file of columns has the strings that it uses, so no process has those of all vertices.
 """
@@ -21,7 +21,8 @@ Types = Mapping[str, tuple[str, str]]
 """By name: the kind of the values of a column, and the type of its array."""
 
 _TIMES = (Kind.DATETIME, Kind.DATETIME_UTC)
-_FACT, _PREFIX = "vertex_attributes", "vertex."
+VERTEX, EDGE = "vertex", "edge"
+"""Whose attributes."""
 
 
 def types_of(table: Mapping[str, Column]) -> Types:
@@ -29,7 +30,7 @@ def types_of(table: Mapping[str, Column]) -> Types:
     return {name: (column.kind.value, column.data.dtype.str) for name, column in table.items()}
 
 
-def common_types(files: Iterable[tuple[str, Types]]) -> Types:
+def common_types(files: Iterable[tuple[str, Types]], of: str = VERTEX) -> Types:
     """Return the types of the columns of several files, by their paths.
 
     Integers beside floats are floats, and a column without values is of any type.
@@ -46,17 +47,17 @@ def common_types(files: Iterable[tuple[str, Types]]) -> Types:
             if before is None or before[0] == Kind.NOTHING:
                 found[name] = kind, dtype, path
             elif kind != Kind.NOTHING:
-                found[name] = _common(name, before, (kind, dtype, path))
+                found[name] = _common(f"{of} attribute {name!r}", before, (kind, dtype, path))
     return {name: (kind, dtype) for name, (kind, dtype, _) in found.items()}
 
 
-def _common(name: str, one: tuple[str, str, str], other: tuple[str, str, str]) -> tuple[str, str, str]:
+def _common(what: str, one: tuple[str, str, str], other: tuple[str, str, str]) -> tuple[str, str, str]:
     numbers = (Kind.INTEGER, Kind.FLOAT)
     dtype = np.result_type(np.dtype(one[1]), np.dtype(other[1])) if one[0] in numbers else np.dtype(one[1])
     fits = one[0] == other[0] or (one[0] in numbers and other[0] in numbers)
     if not fits or (one[0] == other[0] == Kind.INTEGER and dtype.kind == "f"):
         raise GraphError(
-            f"vertex attribute {name!r}: expected values of one kind, found {one[0]} ({one[1]}) in {one[2]} "
+            f"{what}: expected values of one kind, found {one[0]} ({one[1]}) in {one[2]} "
             f"and {other[0]} ({other[1]}) in {other[2]}"
         )
     kind = Kind.FLOAT if Kind.FLOAT in (one[0], other[0]) else one[0]
@@ -68,7 +69,9 @@ def bytes_of_vertex(types: Types) -> int:
     return sum(np.dtype(dtype).itemsize + 1 for _, dtype in types.values())
 
 
-def sections_of(table: Mapping[str, Column]) -> tuple[dict[str, object], dict[str, NDArray[Any]]]:
+def sections_of(
+    table: Mapping[str, Column], of: str = VERTEX
+) -> tuple[dict[str, object], dict[str, NDArray[Any]]]:
     """Return columns as facts and arrays of a file; strings that no value uses are left out."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, column in table.items():
@@ -76,11 +79,11 @@ def sections_of(table: Mapping[str, Column]) -> tuple[dict[str, object], dict[st
         if column.strings is not None:
             codes, strings = column.strings.used(column.data)
             used = Column(codes, column.mask, strings)
-        arrays.update(column_arrays(f"{_PREFIX}{name}", used))
-    return {_FACT: {name: column.kind for name, column in table.items()}}, arrays
+        arrays.update(column_arrays(f"{of}.{name}", used))
+    return {f"{of}_attributes": {name: column.kind for name, column in table.items()}}, arrays
 
 
-def read_columns(file: SectionFile, size: int) -> dict[str, Column]:
+def read_columns(file: SectionFile, size: int, of: str = VERTEX) -> dict[str, Column]:
     """Return the columns of a file, mapped; none where it has no attributes.
 
     Raises
@@ -88,8 +91,8 @@ def read_columns(file: SectionFile, size: int) -> dict[str, Column]:
     FormatError
         The file has others.
     """
-    kinds: Any = file.facts.get(_FACT, {})
-    return {name: column_of(file, f"{_PREFIX}{name}", kind, size) for name, kind in kinds.items()}
+    kinds: Any = file.facts.get(f"{of}_attributes", {})
+    return {name: column_of(file, f"{of}.{name}", kind, size) for name, kind in kinds.items()}
 
 
 def joined(tables: Sequence[tuple[int, Mapping[str, Column]]], types: Types) -> dict[str, Column]:
@@ -163,6 +166,6 @@ def placed(columns: Mapping[str, Column], places: NDArray[np.int64], size: int) 
     return found
 
 
-def schema(types: Types) -> AttributeTable:
-    """Return a table of attributes without vertices, for checking conditions."""
-    return AttributeTable("vertex", joined([(0, {})], types))
+def schema(types: Types, of: str = VERTEX) -> AttributeTable:
+    """Return a table of attributes without values, for checking conditions."""
+    return AttributeTable(of, joined([(0, {})], types))

@@ -22,6 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.cluster.shards.attributes import Types, joined, placed, read_columns, sections_of, types_of
+from motiflux.cluster.shards.copies import (
+    CopiesOfFiles,
+    EdgeCopies,
+    edges_of_copies,
+    ordered,
+    read_copies,
+    write_copies,
+)
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.rows import Piece, RowArrays
 from motiflux.cluster.shards.store import shard_path, write_rows
@@ -50,6 +58,8 @@ class Scattered:
         Number of edges with multiplicity.
     attributes
         The types of the columns of vertices that it has.
+    edge_attributes
+        The types of the columns of edges that it has.
     """
 
     path: str
@@ -59,6 +69,7 @@ class Scattered:
     self_loops: int
     copies: int
     attributes: Types = field(default_factory=dict)
+    edge_attributes: Types = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +116,22 @@ _VERTICES = {"ids": "<i8", "labels": "<u4"}
 
 
 def scatter(
-    path: str, number: int, folder: str, partitions: int, options: Mapping[str, Any], *, vertices: bool
+    path: str,
+    number: int,
+    folder: str,
+    partitions: int,
+    options: Mapping[str, Any],
+    *,
+    vertices: bool,
+    copies: bool = False,
 ) -> Scattered:
-    """Read a file of edges, or of vertices and their labels, and write its halves for each partition."""
+    """Read a file of edges, or of vertices and their labels, and write its halves for each partition.
+
+    Parameters
+    ----------
+    copies
+        Whether copies of edges are written as well, with their attributes.
+    """
     if vertices:
         return _scatter_vertices(path, number, folder, partitions, options)
     from motiflux.io import read_graph
@@ -126,6 +150,8 @@ def scatter(
         "other": np.concatenate(ends[::-1]),
         "kind": np.concatenate([sides * labels, sides * labels + (1 if graph.directed else 0)]),
     }
+    if copies:
+        _write_copies(number, folder, partitions, columns, graph)
     named = graph.vertex_label_table.values
     codes = np.full(graph.num_vertices, _NO_LABEL)
     if named != (0,):
@@ -141,7 +167,22 @@ def scatter(
         table if len(ends[0]) else (),
         graph.self_loops_dropped,
         graph.num_edge_copies,
+        edge_attributes=types_of(graph.edge_attributes) if copies else {},
     )
+
+
+def _write_copies(
+    number: int, folder: str, partitions: int, halves: Mapping[str, NDArray[Any]], graph: Any
+) -> None:
+    """Write the copies of the edges of a file, to the partitions of both ends."""
+    edges = edges_of_copies(graph)
+    half = np.concatenate([edges, edges + len(halves["own"]) // 2])
+    rows = np.concatenate([np.arange(len(edges))] * 2)
+    columns = {name: column[half] for name, column in halves.items()} | {"copy": rows}
+    parts = _split(partition_of(columns["own"], partitions), partitions, columns)
+    for partition, part in enumerate(parts):
+        copy = part.pop("copy")
+        write_copies(_file(folder, "copies", number, partition), graph.edge_attributes, part, copy)
 
 
 def _scatter_vertices(
@@ -297,7 +338,15 @@ def first_ids(numbered: Sequence[Numbered]) -> tuple[Ids, Ids, list[Ids]]:
     return degrees, vertices, firsts
 
 
-def rename(partition: int, folder: str, partitions: int, numbered: Numbered, firsts: Ids) -> None:
+def rename(
+    partition: int,
+    folder: str,
+    partitions: int,
+    numbered: Numbered,
+    firsts: Ids,
+    sides: int = 1,
+    copies: CopiesOfFiles | None = None,
+) -> None:
     """Give the vertices of a partition their internal ids, and send halves to the other ends."""
     names = {**_VERTICES, "sizes": "<i8", "own": "<u4", "other": "<i8", "kind": "<u4"}
     found = _read(Path(folder, BETWEEN, f"partition-{partition:05}"), names)
@@ -314,15 +363,56 @@ def rename(partition: int, folder: str, partitions: int, numbered: Numbered, fir
     parts = _split(partition_of(found["other"], partitions), partitions, halves)
     for other, columns in enumerate(parts):
         write_sections(_file(folder, "renamed", partition, other), {}, columns)
+    if copies is not None:
+        _rename_copies(partition, folder, partitions, (found["ids"], new), sides, copies)
 
 
-def meet(partition: int, folder: str, partitions: int, layout: Layout, files: Sequence[int]) -> None:
+def _rename_copies(
+    partition: int,
+    folder: str,
+    partitions: int,
+    vertices: tuple[Ids, NDArray[np.uint32]],
+    sides: int,
+    copies: CopiesOfFiles,
+) -> None:
+    paths = [_file(folder, "copies", file, partition) for file in range(len(copies.codes))]
+    found, table = read_copies(paths, _HALVES, copies.types)
+    sizes = [len(SectionFile(path).array("kind", "<u4", 1)) for path in paths]
+    ends = np.cumsum([0, *sizes]).tolist()
+    kinds = found["kind"]
+    for codes, (begin, end) in zip(copies.codes, pairwise(ends), strict=True):
+        own = kinds[begin:end]
+        kinds[begin:end] = codes[own // sides] * sides + own % sides if len(codes) else own
+    ids, new = vertices
+    columns = {
+        "row": new[np.searchsorted(ids, found["own"])],
+        "other": found["other"],
+        "kind": kinds,
+        "copy": np.arange(len(kinds)),
+    }
+    parts = _split(partition_of(found["other"], partitions), partitions, columns)
+    for other, part in enumerate(parts):
+        copy = part.pop("copy")
+        write_copies(_file(folder, "sent", partition, other), table, part, copy)
+
+
+def meet(
+    partition: int,
+    folder: str,
+    partitions: int,
+    layout: Layout,
+    files: Sequence[int],
+    *,
+    copies: bool = False,
+) -> None:
     """Replace the other ends, whose partition this is, and send entries to the shards of their rows.
 
     Parameters
     ----------
     files
         The numbers of files that have attributes, which go to the shards of their vertices.
+    copies
+        Whether there are copies of edges with attributes.
     """
     names = {"ids": "<i8", "new": "<u4", "labels": "<u4"}
     vertices = _read(Path(folder, BETWEEN, f"vertices-{partition:05}"), names)
@@ -344,6 +434,41 @@ def meet(partition: int, folder: str, partitions: int, layout: Layout, files: Se
         write_sections(_file(folder, "entries", partition, shard), {}, {**parts[shard], **named[shard]})
     if files:
         _send_columns(partition, folder, layout, files, vertices)
+    if copies:
+        _send_copies(partition, folder, partitions, layout, vertices)
+
+
+def _send_copies(
+    partition: int,
+    folder: str,
+    partitions: int,
+    layout: Layout,
+    vertices: Mapping[str, NDArray[Any]],
+) -> None:
+    """Send the copies whose other ends are in a partition to the shards of their rows."""
+    paths = [_file(folder, "sent", other, partition) for other in range(partitions)]
+    names = {"row": "<u4", "other": "<i8", "kind": "<u4"}
+    found, table = read_copies(paths, names, layout.edge_attributes)
+    at = np.searchsorted(vertices["ids"], found["other"])
+    columns = {
+        "row": found["row"],
+        "neighbor": vertices["new"][at],
+        "kind": found["kind"] * np.uint32(len(layout.vertex_label_table)) + vertices["labels"][at],
+        "copy": np.arange(len(at)),
+    }
+    shards = len(layout.starts) - 1
+    parts = _split(layout.shards_of(found["row"].astype(np.int64)), shards, columns)
+    for shard, part in enumerate(parts):
+        copy = part.pop("copy")
+        write_copies(_file(folder, "copies-of", partition, shard), table, part, copy)
+
+
+def _copies_of(shard: int, folder: str, partitions: int, layout: Layout, entries: int) -> EdgeCopies:
+    """Return the copies of the entries of a shard."""
+    paths = [_file(folder, "copies-of", partition, shard) for partition in range(partitions)]
+    names = {"row": "<u4", "neighbor": "<u4", "kind": "<u4"}
+    found, table = read_copies(paths, names, layout.edge_attributes)
+    return ordered(found["row"], found["neighbor"], found["kind"], table, entries)
 
 
 def _send_columns(
@@ -420,7 +545,10 @@ def assemble(shard: int, folder: str, partitions: int, layout: Layout) -> Piece:
     labelled = len(layout.vertex_label_table) > 1
     rows = RowArrays(first, offsets, neighbors, kinds, labels if labelled else None)
     columns_of_vertices = _columns_of(shard, folder, partitions, layout)
-    write_rows(shard_path(folder, shard), rows, vertex_ids, columns_of_vertices)
+    copies = None
+    if layout.edge_attributes:
+        copies = _copies_of(shard, folder, partitions, layout, len(row))
+    write_rows(shard_path(folder, shard), rows, vertex_ids, columns_of_vertices, copies)
     return _sampled(layout, row, neighbors, kinds, labels, first)
 
 

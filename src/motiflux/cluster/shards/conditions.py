@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from motiflux.cluster.driver import raise_own
 from motiflux.cluster.shards.allowance import Allowance, Bits
+from motiflux.cluster.shards.judging import MOST_CONDITIONS, Judged, sketch_columns
 from motiflux.cluster.shards.layout import Ids
 from motiflux.cluster.shards.ranks import Ranked, make_ranks
 from motiflux.cluster.shards.values import AskValues, Names, VertexValues, name_of
@@ -26,6 +27,7 @@ from motiflux.graph import AttributeTable, Column, Graph
 from motiflux.pattern import AnyVertex, Pattern
 from motiflux.pattern.automorphism import negated_alone
 from motiflux.plan.bind import BoundPattern, bind
+from motiflux.result.arc_counts import edge_ends, edge_labels
 
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
@@ -37,6 +39,8 @@ class Narrowed:
 
     Parameters
     ----------
+    graph
+        The sharded graph, with kinds that tell which conditions on edges an entry satisfies.
     described
         The sketch with the names and kinds of all attributes, without values: for reports on the pattern as
         it was given.
@@ -44,6 +48,7 @@ class Narrowed:
         For each query vertex, bits of the vertices of the graph; None: as labels say.
     """
 
+    graph: ShardedGraph
     pattern: Pattern
     sketch: Graph
     described: Graph
@@ -58,17 +63,12 @@ def refuse_others(pattern: Pattern) -> None:
     PatternError
         Names what a sharded graph does not have.
     """
-    conditions = [*(edge.where for edge in pattern.edges), *(edge.where for edge in pattern.negated)]
-    if any(where is not None for where in conditions):
-        raise PatternError(
-            "expected no conditions on edges, found one: the edges of a sharded graph have no attributes"
-        )
     if any(
         not isinstance(one, Relation) or one.left.is_edge or one.right.is_edge for one in pattern.comparisons
     ):
         raise PatternError(
-            "expected comparisons of vertices, found one of edges: the edges of a sharded graph have no "
-            "attributes"
+            "expected comparisons of vertices, found one of edges: parts of a sharded graph have no copies "
+            "of edges"
         )
     for one in pattern.negated:
         for end in (one.source, one.target):
@@ -88,7 +88,11 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
         A condition does not fit the attributes of the graph, or a sharded graph cannot judge it.
     """
     refuse_others(pattern)
-    described = replace(graph.sketch, vertex_attributes=graph.layout.attribute_table())
+    described = replace(
+        graph.sketch,
+        vertex_attributes=graph.layout.attribute_table(),
+        edge_attributes=graph.layout.edge_attribute_table(),
+    )
     bound = bind(pattern, described)
     alone = negated_alone(pattern, graph.layout.directed)
     wanted = [_wanted(pattern, bound, vertex, alone[vertex]) for vertex in range(bound.size)]
@@ -97,11 +101,21 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
         if one.needs_bits:
             numbers.setdefault(one, len(numbers))
     columns = _compared(graph, bound)
-    sketch = replace(graph.sketch, vertex_attributes=AttributeTable("vertex", columns))
+    judged = _judged(graph, pattern)
+    of_edges = {}
+    if judged is not None:
+        pattern, graph, of_edges = _with_bits(graph, pattern, judged)
+    sketch = graph.sketch
+    if columns or of_edges:
+        sketch = replace(
+            sketch,
+            vertex_attributes=AttributeTable("vertex", columns),
+            edge_attributes=AttributeTable("edge", of_edges),
+        )
     if not numbers:
-        return Narrowed(pattern, sketch if columns else graph.sketch, described, (None,) * bound.size)
+        return Narrowed(graph, pattern, sketch, described, (None,) * bound.size)
     names = [f"{_free_prefix(graph.layout.attributes)}{number}" for number in range(len(numbers))]
-    found = _ask(graph, list(numbers))
+    found = _ask(graph, list(numbers), judged)
     columns |= {
         name: Column(_bits_at(bits, graph.sketch.vertex_ids)) for name, bits in zip(names, found, strict=True)
     }
@@ -112,11 +126,76 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
     allowed = tuple(found[numbers[one]] if one in numbers else None for one in wanted)
     negated = tuple(one for one in pattern.negated if one.is_pair)
     return Narrowed(
+        graph,
         replace(pattern, vertices=tuple(vertices), negated=negated),
         replace(sketch, vertex_attributes=AttributeTable("vertex", columns)),
         described,
         allowed,
     )
+
+
+def _judged(graph: ShardedGraph, pattern: Pattern) -> Judged | None:
+    """Return the conditions on edges of a pattern, once servers have judged them; None for none.
+
+    Raises
+    ------
+    PatternError
+        There are too many.
+    """
+    every = [one.where for one in (*pattern.edges, *pattern.negated) if one.where is not None]
+    conditions = tuple(dict.fromkeys(every))
+    if not conditions:
+        return None
+    if len(conditions) > MOST_CONDITIONS:
+        raise PatternError(
+            f"expected at most {MOST_CONDITIONS} different conditions on edges in a sharded graph, "
+            f"found {len(conditions)}"
+        )
+    shards = range(len(graph.served().actors))
+    return graph.judged(
+        conditions, lambda judged: _ask_servers(graph, "judge", [(at, (judged,)) for at in shards])
+    )
+
+
+def _with_bits(
+    graph: ShardedGraph, pattern: Pattern, judged: Judged
+) -> tuple[Pattern, ShardedGraph, dict[str, Column]]:
+    """Return a pattern with a boolean attribute in the place of each condition on edges.
+
+    Returns the graph with kinds that tell them, and the attributes of the edges of the sketch, too.
+    """
+    prefix = _free_prefix(graph.layout.edge_attributes)
+    names = [f"{prefix}{at}" for at in range(len(judged.conditions))]
+    of = {where: _is_true(name) for where, name in zip(judged.conditions, names, strict=True)}
+    edges = tuple(one if one.where is None else replace(one, where=of[one.where]) for one in pattern.edges)
+    negated = tuple(
+        one if one.where is None else replace(one, where=of[one.where]) for one in pattern.negated
+    )
+    columns = sketch_columns(_bits_of_sketch(graph, judged), names)
+    view = graph.view(judged, tuple(of.values()))
+    return replace(pattern, edges=edges, negated=negated), view, columns
+
+
+def _bits_of_sketch(graph: ShardedGraph, judged: Judged) -> NDArray[np.uint32]:
+    """Return the bits of conditions of the edges of the sketch."""
+    sketch, layout = graph.sketch, graph.layout
+    sources, targets = edge_ends(sketch)
+    ids = sketch.vertex_ids.astype(np.int64)
+    kinds = edge_labels(sketch) * np.uint32(layout.sides * len(layout.vertex_label_table))
+    if sketch.vertex_labels is not None:
+        kinds = kinds + sketch.vertex_labels[targets]
+    ends = ids[sources], ids[targets]
+    bits = np.zeros(len(kinds), np.uint32)
+    order = np.lexsort(ends[::-1])
+    shards = layout.shards_of(ends[0][order])
+    calls, places = [], []
+    for shard in range(len(graph.served().actors)):
+        own = order[shards == shard]
+        places.append(own)
+        calls.append((shard, (judged, (ends[0][own], ends[1][own]), kinds[own].astype(np.uint32))))
+    for own, found in zip(places, _ask_servers(graph, "bits_at", calls), strict=True):
+        bits[own] = found
+    return bits
 
 
 def _wanted(pattern: Pattern, bound: BoundPattern, vertex: int, alone: frozenset[Hashable]) -> Allowance:
@@ -185,11 +264,11 @@ def _is_true(name: str) -> Comparison:
     return Comparison(name, Operator.EQUAL, True)
 
 
-def _ask(graph: ShardedGraph, wanted: Sequence[Allowance]) -> list[Bits]:
+def _ask(graph: ShardedGraph, wanted: Sequence[Allowance], judged: Judged | None) -> list[Bits]:
     """Return the bits of all vertices, from the servers."""
     served = graph.served()
     found = [np.zeros(-(-graph.num_vertices // 8), np.uint8) for _ in wanted]
-    asked = [actor.allowed.remote(list(wanted)) for actor in served.actors]
+    asked = [actor.allowed.remote(list(wanted), judged) for actor in served.actors]
     for first, reference in zip(served.layout.starts.tolist(), asked, strict=False):
         for bits, own in zip(found, _wait(graph, reference), strict=True):
             bits[first // 8 : first // 8 + len(own)] |= own

@@ -120,7 +120,7 @@ def count_sharded(
             on_gpu=kind is not None,
             allowed=subject.allowed,
         )
-        made.append(None if planned is None else ShardedSearch(workers, graph, planned, name, kind))
+        made.append(None if planned is None else ShardedSearch(workers, subject.graph, planned, name, kind))
         reasons.append(reason_of(planned, graph.layout, kind))
     started = time.perf_counter()
     searches = [one for one in made if one is not None]

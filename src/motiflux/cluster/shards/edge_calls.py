@@ -72,7 +72,7 @@ def edge_orbits_sharded(
         deadline = Deadline.after(request.timeout)
         searches.columns = _orbits(searches, size, request, deadline)
         if not searches.complete:  # as those of whole graphs: no counts
-            searches.columns = [EdgeColumn(f"e{at}", -1, 0, 1, 1, None) for at in range(EDGE_ORBITS[size])]
+            searches.columns = [EdgeColumn(f"e{at}", -1, 0, 1, 1) for at in range(EDGE_ORBITS[size])]
             searches.pairs = 0
         return _result(EdgeOrbitCounts, searches, deadline, output, None, single=False)
 
@@ -88,7 +88,7 @@ def _orbits(searches: EdgeSearches, size: int, request: Request, deadline: Deadl
         searches.count(pattern, list(first.values()), request, deadline)
         orbits += first
     return [
-        EdgeColumn(f"e{orbit}", one.search, one.place, one.times, one.divisor, None)
+        EdgeColumn(f"e{orbit}", one.search, one.place, one.times, one.divisor)
         for orbit, one in sorted(zip(orbits, searches.columns, strict=True), key=lambda both: both[0])
     ]
 

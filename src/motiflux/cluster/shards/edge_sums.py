@@ -15,9 +15,10 @@ from motiflux.cluster.shards.pairs import Above, Runs, ends_of, ranges_of_keys
 from motiflux.cluster.shards.rows import Rows, Slices
 from motiflux.cluster.shards.search import SHARE_OF_ROWS
 from motiflux.cluster.shards.server import Served, ids_of, rows_of
+from motiflux.conditions import Condition
 from motiflux.cpu.image_counts import exact
 from motiflux.errors import CountOverflowError
-from motiflux.graph import Column
+from motiflux.graph import Column, Direction
 from motiflux.packages import require
 from motiflux.result.columns import label_column
 from motiflux.result.tabled import Tabled, integer_column
@@ -37,8 +38,8 @@ class EdgeColumn:
         The search that counted it, and its class there; a search of -1: all numbers are 0.
     times, divisor
         Numbers are multiplied and divided by these.
-    labels
-        Codes of the labels of edges that it accepts; None: all.
+    labels, where
+        Codes of the labels of edges that it accepts, and a condition on them; None: all.
     """
 
     name: str
@@ -46,7 +47,8 @@ class EdgeColumn:
     place: int
     times: int
     divisor: int
-    labels: tuple[int, ...] | None
+    labels: tuple[int, ...] | None = None
+    where: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,22 +155,24 @@ class SumsOfEdges:
         """Return the edges between pairs: one for each label, in their direction."""
         rows = rows_of(self.served, SHARE_OF_ROWS)
         layout = rows.layout
-        at, labels = edges_between(rows, sources, targets)
+        at, kinds = edges_between(rows, sources, targets)
         counts = counts[at]
         for number, column in enumerate(self.columns):
-            if column.labels is not None:
-                counts[~np.isin(labels, np.array(column.labels, np.uint32)), number] = 0
+            if column.labels is not None or column.where is not None:
+                accepted = layout.kinds_of(Direction.EITHER, column.labels, column.where)
+                counts[~accepted[kinds], number] = 0
         labelled = len(layout.edge_label_table) > 1
-        return Edges(sources[at], targets[at], labels if labelled else None, counts)
+        labels = layout.edge_label_of(kinds) if labelled else None
+        return Edges(sources[at], targets[at], labels, counts)
 
 
 def edges_between(rows: Rows, sources: Ids, targets: Ids) -> tuple[Ids, NDArray[np.uint32]]:
-    """Return the edges from sources to targets: the place of the pair of each, and its label's code.
+    """Return the edges from sources to targets: the place of the pair of each, and its kind.
 
     Pairs are distinct, and ascend by source and target. A piece has all entries of each.
     """
     layout = rows.layout
-    places, labels = [np.empty(0, np.int64)], [np.empty(0, np.uint32)]
+    places, found = [np.empty(0, np.int64)], [np.empty(0, np.uint32)]
     for begin in range(0, len(sources), rows.window):
         ids, wanted = sources[begin : begin + rows.window], targets[begin : begin + rows.window]
         done = begin
@@ -179,9 +183,9 @@ def edges_between(rows: Rows, sources: Ids, targets: Ids) -> tuple[Ids, NDArray[
             kinds = np.zeros(len(at), np.uint8) if piece.kinds is None else piece.kinds[entries]
             outward = layout.side_of(kinds) == 0
             places.append(done + at[outward])
-            labels.append(layout.edge_label_of(kinds)[outward])
+            found.append(kinds[outward].astype(np.uint32))
             done += len(piece.ids)
-    return np.concatenate(places), np.concatenate(labels)
+    return np.concatenate(places), np.concatenate(found)
 
 
 def _above_zero(edges: Edges) -> Edges:

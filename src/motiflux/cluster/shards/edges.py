@@ -57,11 +57,14 @@ class EdgeSearches:
     ----------
     between
         A folder that all nodes see, for the numbers of tasks.
+    view
+        The graph with kinds that tell the conditions on edges of the pattern, if there is one.
     """
 
     workers: Workers
     graph: ShardedGraph
     between: str
+    view: ShardedGraph
     runs: list[tuple[str, ...]] = field(default_factory=list)
     pairs: int = 0
     columns: list[EdgeColumn] = field(default_factory=list)
@@ -79,7 +82,10 @@ class EdgeSearches:
         """
         graph = self.graph
         subject = narrowed(graph, pattern)
-        edges = [bound_query_edge(subject.pattern, pattern.edges[at], subject.sketch) for at in places]
+        self.view = subject.graph
+        edges = [
+            bound_query_edge(subject.pattern, subject.pattern.edges[at], subject.sketch) for at in places
+        ]
         bound = bind(subject.pattern, subject.sketch)
         asked: list[Any] = [((edge.source, edge.target), bound.rows_of(edge)) for edge in edges]
         ways_of = [edge.either or not graph.directed for edge in edges]
@@ -93,7 +99,7 @@ class EdgeSearches:
             of_class = {number: ways_of[at] for at, number in enumerate(plan.class_of)}
             for images in searches:
                 either = tuple(of_class[number] for number in images.classes)
-                self._search(RangedEdges(images, either, graph.directed), deadline)
+                self._search(subject.graph, RangedEdges(images, either, graph.directed), deadline)
                 done |= {number: (len(self.runs) - 1, at) for at, number in enumerate(images.classes)}
             self.way = f"the graph is sharded; {ways([plan], ())}"
         except TimeoutError:
@@ -107,10 +113,11 @@ class EdgeSearches:
             number = -1 if plan is None else plan.class_of[at]
             search, of_search = done.get(number, (-1, 0))
             times = 1 if plan is None or search < 0 else times_of(plan, plan.searches[number], number)
-            self.columns.append(EdgeColumn(names[place], search, of_search, times, divisor, edge.labels))
+            given = names[place], search, of_search, times, divisor, edge.labels, edge.where
+            self.columns.append(EdgeColumn(*given))
 
-    def _search(self, edges: RangedEdges, deadline: Deadline) -> None:
-        search = _EdgeSearch(self.workers, self.graph, edges, self.between)
+    def _search(self, graph: ShardedGraph, edges: RangedEdges, deadline: Deadline) -> None:
+        search = _EdgeSearch(self.workers, graph, edges, self.between)
         driver = self.workers.driver()
         try:
             driver.run_all([search], deadline)
@@ -121,7 +128,7 @@ class EdgeSearches:
         self.pairs += sum(number for _, number in search.files)
 
     def _sums(self) -> SumsOfEdges:
-        return SumsOfEdges(self.graph.served(), tuple(self.runs), tuple(self.columns), self.either)
+        return SumsOfEdges(self.view.served(), tuple(self.runs), tuple(self.columns), self.either)
 
     def _ranges(self) -> list[tuple[int, int]]:
         """Return ranges of vertices, whose edges tasks make of runs."""
@@ -146,7 +153,7 @@ class EdgeSearches:
         none, zeros = np.empty(0, np.int64), np.empty((0, len(self.columns)), np.int64)
         labels = None
         if len(self.graph.layout.edge_label_table) > 1:
-            labels = np.concatenate([np.empty(0, np.uint32), *(one.labels for one in found)])  # type: ignore[list-item]
+            labels = np.concatenate([np.empty(0, np.uint32), *(one.labels for one in found)])
         return Edges(
             np.concatenate([none, *(one.sources for one in found)]),
             np.concatenate([none, *(one.targets for one in found)]),
@@ -193,7 +200,7 @@ def edge_searches(workers: Workers, graph: ShardedGraph) -> Iterator[EdgeSearche
     except OSError as error:
         raise OutputError(f"{between}: {error}") from error
     try:
-        yield EdgeSearches(workers, graph, str(between))
+        yield EdgeSearches(workers, graph, str(between), graph)
     finally:
         shutil.rmtree(between, ignore_errors=True)
 

@@ -259,6 +259,6 @@ def estimate_sharded(
             elif planned.plan.impossible is not None:
                 found.append(exact_estimate(0, deadline.elapsed()))
             else:
-                call = _Estimating(workers, graph, planned, rules, seed, callback, deadline, kind)
+                call = _Estimating(workers, subject.graph, planned, rules, seed, callback, deadline, kind)
                 found.append(call.run())
     return found

@@ -14,7 +14,7 @@ from motiflux.cluster.shards.reach import Reach, reach_of, sources_of_level
 from motiflux.cluster.shards.reasons import why_no_kernel
 from motiflux.cluster.shards.search import Ranged, least_bytes, part_memory
 from motiflux.cluster.simulation import expected_tasks
-from motiflux.graph import Graph
+from motiflux.graph import AdjacencyKey, Graph
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
@@ -119,6 +119,7 @@ def _report(
     request: Request,
     where: _Where,
 ) -> PlanReport:
+    graph = subject.graph
     layout, sketch = graph.layout, subject.sketch
     plan = planned.plan
     if plan.impossible is None and not plan.scanned:  # planning samples no plans of labels
@@ -136,7 +137,7 @@ def _report(
     if share < 1:
         reason += f"; planned on {quantity(sketch.num_edges, 'edge')} of the graph"
     report = describe(
-        plan,
+        _told(plan, subject),
         subject.described,
         pattern,
         EngineReport("cluster", f"{workers.device_on(where.kind)}, {graph.num_shards} shards", reason),
@@ -150,6 +151,27 @@ def _report(
     on_gpus = where.kind is not None and why is None
     predicted = _prediction(workers, graph, pattern, planned, plan, request, where, on_gpus=on_gpus)
     return replace(report, predicted=predicted)
+
+
+def _told(plan: Plan, subject: Narrowed) -> Plan:
+    """Return a plan with the conditions on edges as they were given."""
+    judged = subject.graph.served().judged
+    if judged is None:
+        return plan
+    given = dict(zip(subject.graph.layout.judged, judged.conditions, strict=True))
+
+    def told(key: AdjacencyKey) -> AdjacencyKey:
+        return key if key.edge_where is None else replace(key, edge_where=given[key.edge_where])
+
+    steps = (
+        replace(
+            step,
+            adjacencies=tuple(map(told, step.adjacencies)),
+            apart=tuple((level, told(key)) for level, key in step.apart),
+        )
+        for step in plan.args.steps
+    )
+    return replace(plan, args=replace(plan.args, steps=tuple(steps)))
 
 
 def _prediction(

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.cluster.shards.attributes import Types, schema
+from motiflux.cluster.shards.attributes import EDGE, Types, schema
+from motiflux.conditions import Condition
 from motiflux.graph import AttributeTable, Direction, LabelTable
 from motiflux.plan.bind import BoundEdge
 from motiflux.types import Label
@@ -39,6 +40,10 @@ class Layout:
         The types of the attributes of vertices, by name.
     build
         Differs for graphs that were built apart.
+    edge_attributes
+        The same types, of edges.
+    judged
+        Conditions on edges whose bits kinds have.
     """
 
     directed: bool
@@ -52,6 +57,8 @@ class Layout:
     duplicate_edges: int = 0
     attributes: Types = field(default_factory=dict)
     build: str = ""
+    edge_attributes: Types = field(default_factory=dict)
+    judged: tuple[Condition, ...] = ()
     first_ids: Ids = field(init=False)
     """int64 [d + 1]: the first vertex of each degree."""
     first_entries: Ids = field(init=False)
@@ -79,7 +86,7 @@ class Layout:
     @property
     def kinds(self) -> int:
         """Number of kinds of entries."""
-        return len(self.edge_label_table) * self.sides * len(self.vertex_label_table)
+        return (len(self.edge_label_table) * self.sides * len(self.vertex_label_table)) << len(self.judged)
 
     @property
     def kind_type(self) -> np.dtype[Any] | None:
@@ -91,6 +98,10 @@ class Layout:
         """Bytes of all rows: 8 for a vertex, 4 for an entry, and its kind."""
         kind = 0 if self.kind_type is None else self.kind_type.itemsize
         return 8 * self.num_vertices + (4 + kind) * self.entries
+
+    def edge_attribute_table(self) -> AttributeTable:
+        """Return the attributes of edges without values, for checking conditions."""
+        return schema(self.edge_attributes, EDGE)
 
     def attribute_table(self) -> AttributeTable:
         """Return the attributes without values, for checking conditions."""
@@ -116,21 +127,32 @@ class Layout:
 
     def label_of_neighbor(self, kinds: NDArray[Any]) -> NDArray[np.uint32]:
         """Return the code of the neighbour's label, for kinds of entries."""
-        return kinds.astype(np.uint32) % np.uint32(len(self.vertex_label_table))
+        return self._of_arcs(kinds) % np.uint32(len(self.vertex_label_table))
 
     def side_of(self, kinds: NDArray[Any]) -> NDArray[np.uint8]:
         """Return 0 for entries that are arcs out of their row's vertex, else 1."""
-        of_arcs = kinds.astype(np.uint32) // np.uint32(len(self.vertex_label_table))
+        of_arcs = self._of_arcs(kinds) // np.uint32(len(self.vertex_label_table))
         return (of_arcs % np.uint32(self.sides)).astype(np.uint8)
 
     def edge_label_of(self, kinds: NDArray[Any]) -> NDArray[np.uint32]:
         """Return the code of the edge label, for kinds of entries."""
-        return kinds.astype(np.uint32) // np.uint32(len(self.vertex_label_table) * self.sides)
+        return self._of_arcs(kinds) // np.uint32(len(self.vertex_label_table) * self.sides)
+
+    def _of_arcs(self, kinds: NDArray[Any]) -> NDArray[np.uint32]:
+        """Return kinds without the bits of conditions."""
+        return kinds.astype(np.uint32) >> np.uint32(len(self.judged))
+
+    def _satisfying(self, where: Condition | None) -> NDArray[np.bool_]:
+        """Return which kinds entries have that satisfy a condition."""
+        if where is None:
+            return np.ones(self.kinds, np.bool_)
+        bit = self.judged.index(where)
+        return ((np.arange(self.kinds) >> bit) & 1).astype(np.bool_)
 
     def allowed_kinds(self, edge: BoundEdge, start: int, labels: Iterable[int] | None) -> NDArray[np.bool_]:
         """Return which kinds of entries a query edge may use from `start` to one of `labels`; None: any."""
         kinds = np.arange(self.kinds)
-        allowed = np.ones(self.kinds, np.bool_)
+        allowed = self._satisfying(edge.where)
         if edge.labels is not None:
             allowed &= np.isin(self.edge_label_of(kinds), list(edge.labels))
         if self.directed and not edge.either:
@@ -139,10 +161,18 @@ class Layout:
             allowed &= np.isin(self.label_of_neighbor(kinds), list(labels))
         return allowed
 
-    def kinds_of(self, direction: Direction, labels: Sequence[int] | None) -> NDArray[np.bool_]:
-        """Return which kinds entries of one direction have, with one of some edge labels; None: any."""
+    def kinds_of(
+        self, direction: Direction, labels: Sequence[int] | None, where: Condition | None = None
+    ) -> NDArray[np.bool_]:
+        """Return which kinds entries of one direction have, with one of some edge labels; None: any.
+
+        Parameters
+        ----------
+        where
+            A condition that a copy satisfies, one of `judged`.
+        """
         kinds = np.arange(self.kinds)
-        chosen = np.ones(self.kinds, np.bool_)
+        chosen = self._satisfying(where)
         if labels is not None:
             chosen &= np.isin(self.edge_label_of(kinds), list(labels))
         if self.directed and direction is not Direction.EITHER:
@@ -162,6 +192,7 @@ class Layout:
             "self_loops_dropped": self.self_loops_dropped,
             "duplicate_edges": self.duplicate_edges,
             "attributes": {name: list(types) for name, types in self.attributes.items()},
+            "edge_attributes": {name: list(types) for name, types in self.edge_attributes.items()},
         }
 
     @classmethod
@@ -170,6 +201,9 @@ class Layout:
 
         def table(values: list[Label]) -> LabelTable:
             return LabelTable(tuple(values))
+
+        def of(name: str) -> Types:
+            return {one: (kind, dtype) for one, (kind, dtype) in facts.get(name, {}).items()}
 
         degrees, vertices, starts = (
             np.array(facts[name], np.int64) for name in ("degrees", "vertices", "starts")
@@ -184,6 +218,7 @@ class Layout:
             starts,
             facts["self_loops_dropped"],
             facts["duplicate_edges"],
-            {name: (kind, dtype) for name, (kind, dtype) in facts.get("attributes", {}).items()},
+            of("attributes"),
             facts.get("build", ""),
+            of("edge_attributes"),
         )

@@ -137,7 +137,7 @@ def match_sharded(
         def begin() -> RowSource:
             if found is None or found.plan.impossible is not None:
                 return NoRows(complete=found is not None)
-            tasks = ShardedRows(workers, graph, found, columns, kind)
+            tasks = ShardedRows(workers, subject.graph, found, columns, kind)
             return ClusterRows(workers, tasks, request, batch_rows, deadline, tasks.slots)
 
         graph.served()  # refuses a closed one
@@ -185,12 +185,12 @@ def write_sharded(
             )
             if found is None:
                 raise ClusterError("match: time was up before the search was planned; nothing was written")
-            planned.append(found)
+            planned.append((subject.graph, found))
         ended = time.perf_counter()
         jobs = []
-        for at, (pattern, found, folder) in enumerate(zip(patterns, planned, folders, strict=True)):
+        for at, (pattern, (view, found), folder) in enumerate(zip(patterns, planned, folders, strict=True)):
             columns = IdColumns(pattern, bool(options.get("names", False)))
-            tasks = ShardedRows(workers, graph, found, columns, kind)
+            tasks = ShardedRows(workers, view, found, columns, kind)
             number = f", {at + 1}" if len(patterns) > 1 else ""
             jobs.append(RowJob(workers, tasks, found.plan, request, folder, job, number, tasks.slots))
         return run_jobs(workers, jobs, request, deadline, ended)

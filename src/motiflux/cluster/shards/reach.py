@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from motiflux.cluster.shards.layout import Layout
+from motiflux.conditions import Condition
 from motiflux.graph import AdjacencyKey, Direction
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
@@ -145,22 +146,24 @@ def rows_of_plan(bound: BoundPattern, plan: Plan, reach: Reach, layout: Layout) 
     apart = []
     for level, (step, args) in enumerate(zip(plan.shape.steps, plan.args.steps, strict=True)):
         for earlier, key in args.apart:
-            group = (key.direction, key.edge_labels)
-            apart.append((level, earlier, keys.add(group, order[earlier], order[level], reach)))
+            arcs_apart = (key.direction, key.edge_labels, key.edge_where)
+            apart.append((level, earlier, keys.add(arcs_apart, order[earlier], order[level], reach)))
         for direction, levels in ((either, step.not_out), (Direction.IN, step.not_in)):
             for earlier in levels:
-                keys.add((direction, None), order[earlier], order[level], reach)
-    out, into = (keys.at((way, None), 0) for way in (either, Direction.IN if layout.directed else either))
+                keys.add((direction, None, None), order[earlier], order[level], reach)
+    out, into = (
+        keys.at((way, None, None), 0) for way in (either, Direction.IN if layout.directed else either)
+    )
     return RowsOfPlan(keys.found, sources, out, into, apart, arcs)
 
 
 def _group(bound: BoundPattern, start: int, key: AdjacencyKey) -> _Group:
     """Return what sources have in common that share rows."""
     of_start = bound.labels[start], bound.filters[start]
-    return key.direction, key.edge_labels, of_start, key.target_labels, key.target_where
+    return key.direction, key.edge_labels, key.edge_where, of_start, key.target_labels, key.target_where
 
 
-_Group = tuple[Direction, tuple[int, ...] | None, *tuple[object, ...]]
+_Group = tuple[Direction, tuple[int, ...] | None, Condition | None, *tuple[object, ...]]
 
 
 class _Keys:
@@ -185,7 +188,7 @@ class _Keys:
     ) -> int:
         place = self._places.setdefault(group, len(self.found))
         if place == len(self.found):
-            kinds = self._layout.kinds_of(group[0], group[1])
+            kinds = self._layout.kinds_of(*group[:3])
             self.found.append(([], [] if kinds.all() else kinds.astype(int).tolist()))
         pairs = self.found[place][0]
         pair = (source, target, reach.side(source, target))

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.cluster.shards.allowance import Allowance, Bits, bits_of_shard
 from motiflux.cluster.shards.ids import AskIds, VertexIds
+from motiflux.cluster.shards.judging import Judged, bits_at, judge
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.ranks import Sample, merge_range, ranks_of, sampled, write_ranks
 from motiflux.cluster.shards.rows import Piece, RowArrays, Rows, Shard, Wanted
-from motiflux.cluster.shards.store import open_attributes, open_rows, open_vertex_ids, shard_path
+from motiflux.cluster.shards.store import (
+    open_attributes,
+    open_copies,
+    open_rows,
+    open_vertex_ids,
+    shard_path,
+)
 from motiflux.cluster.shards.values import AskValues, Names, VertexValues, values_at
 from motiflux.graph import Column
+
+_MOST_JUDGED = 4
+"""Sets of conditions whose kinds a server has open."""
 
 
 class ShardServer:
@@ -32,22 +43,44 @@ class ShardServer:
         self._ids = open_vertex_ids(shard_path(folder, number), layout, number)
         self._attributes = open_attributes(shard_path(folder, number), layout, number)
         self._layout, self._folder, self._number = layout, folder, number
+        self._judged: dict[str, RowArrays] = {}
 
     def node(self) -> str:
         """Return the node that it is on."""
         return node_here()
 
-    def take(self, ids: Ids, cut: Wanted | None, most: int, skip: int) -> Piece:
-        """Return entries of rows; see `RowArrays.take`."""
-        return self._rows.take(ids, cut, most, skip).packed()
+    def take(self, ids: Ids, cut: Wanted | None, most: int, skip: int, judged: Judged | None = None) -> Piece:
+        """Return entries of rows, whose kinds have the bits of conditions; see `RowArrays.take`."""
+        return self._rows_of(judged).take(ids, cut, most, skip).packed()
+
+    def _rows_of(self, judged: Judged | None) -> RowArrays:
+        if judged is None:
+            return self._rows
+        rows = self._judged.get(judged.folder)
+        if rows is None:
+            if len(self._judged) >= _MOST_JUDGED:
+                self._judged.clear()
+            rows = self._judged[judged.folder] = judged.rows(self._rows, self._layout, self._number)
+        return rows
+
+    def judge(self, judged: Judged) -> None:
+        """Judge conditions on the copies of its entries, for other calls."""
+        copies = open_copies(shard_path(self._folder, self._number), self._layout, self._number)
+        judge(judged, self._rows, copies, self._layout, self._number)
+
+    def bits_at(self, judged: Judged, ends: tuple[Ids, Ids], kinds: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Return the bits of conditions of some entries, by rows, neighbours and kinds without bits."""
+        return bits_at(judged, self._rows_of(judged), self._layout, ends, kinds)
 
     def ids(self, places: Ids) -> Ids:
         """Return the ids of vertices, by their places in the shard."""
         return self._ids[places]
 
-    def allowed(self, wanted: Sequence[Allowance]) -> list[Bits]:
+    def allowed(self, wanted: Sequence[Allowance], judged: Judged | None = None) -> list[Bits]:
         """Return the bits of its vertices, for what each of several query vertices asks."""
-        return [bits_of_shard(one, self._rows, self._ids, self._attributes, self._layout) for one in wanted]
+        layout = self._layout if judged is None else judged.layout(self._layout)
+        rows = self._rows_of(judged)
+        return [bits_of_shard(one, rows, self._ids, self._attributes, layout) for one in wanted]
 
     def values(self, names: Names, places: Ids) -> list[Column]:
         """Return the attributes, and ids, of some of its vertices."""
@@ -84,12 +117,13 @@ class RemoteShard:
     """A shard that an actor serves."""
 
     actor: Any
+    judged: Judged | None = None
 
     def ask(self, ids: Ids, cut: Wanted | None, most: int, skip: int = 0) -> Callable[[], Piece]:
         """Ask for entries of rows."""
         import ray
 
-        reference = self.actor.take.remote(ids, cut, most, skip)
+        reference = self.actor.take.remote(ids, cut, most, skip, self.judged)
         return lambda: ray.get(reference)
 
     def ask_values(self, names: Names) -> AskValues:
@@ -125,6 +159,8 @@ class Served:
         object. None for no rows.
     memory
         Bytes that a worker may use for all that depends on the graph.
+    judged
+        Conditions on edges whose bits the kinds of entries have.
     """
 
     token: str
@@ -134,6 +170,14 @@ class Served:
     nodes: tuple[str, ...]
     hot: list[Any] | None
     memory: int
+    judged: Judged | None = None
+
+    def open_rows(self, number: int) -> RowArrays:
+        """Return the rows of a shard, mapped."""
+        if self.judged is None:
+            return open_rows(shard_path(self.folder, number), self.layout, number)
+        layout = replace(self.layout, judged=())
+        return self.judged.rows(open_rows(shard_path(self.folder, number), layout, number), layout, number)
 
 
 _OPEN: dict[str, Rows] = {}
@@ -156,9 +200,9 @@ def rows_of(served: Served, share: int) -> Rows:
         near = [node == here for node in served.nodes]
         for number, actor in enumerate(served.actors):
             if near[number]:
-                shards.append(open_rows(shard_path(served.folder, number), served.layout, number))
+                shards.append(served.open_rows(number))
             else:
-                shards.append(RemoteShard(actor))
+                shards.append(RemoteShard(actor, served.judged))
         hot: RowArrays | None = None if served.hot is None else ray.get(served.hot[0])
         rows = Rows(served.layout, shards, near, hot, served.memory // share)
         _OPEN.clear()
@@ -207,10 +251,10 @@ def _mapped_ids(path: Path, layout: Layout, number: int) -> AskIds:
     return lambda places: lambda: ids[places]
 
 
-def last_rows(folder: str, layout: Layout, nbytes: int) -> RowArrays | None:
+def last_rows(layout: Layout, nbytes: int, open_shard: Callable[[int], RowArrays]) -> RowArrays | None:
     """Return the rows of as many of the last vertices, of the highest degrees, as fit into some bytes.
 
-    They are read from the last shards; None if no row fits.
+    They are read from the last shards, which `open_shard` opens; None if no row fits.
     """
     kind = layout.kind_type
     each = 4 + (0 if kind is None else kind.itemsize)
@@ -224,7 +268,7 @@ def last_rows(folder: str, layout: Layout, nbytes: int) -> RowArrays | None:
         if fitting:
             first = end - fitting
             size += int(sizes[len(sizes) - fitting :].sum())
-            rows = open_rows(shard_path(folder, number), layout, number)
+            rows = open_shard(number)
             parts.append(rows.take(np.arange(first, end)).packed())
         if fitting < end - begin:
             break

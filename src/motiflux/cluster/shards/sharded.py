@@ -7,7 +7,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.cluster.shards import build
-from motiflux.cluster.shards.attributes import Types, bytes_of_vertex, common_types
+from motiflux.cluster.shards.attributes import EDGE, Types, bytes_of_vertex, common_types
+from motiflux.cluster.shards.copies import CopiesOfFiles
+from motiflux.cluster.shards.judging import Judged
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.server import Served, ShardServer, last_rows
 from motiflux.cluster.shards.store import LAYOUT, read_layout, shard_path, write_layout
 from motiflux.cluster.shares import Order, Shares, roots
 from motiflux.cluster.tasks import Done, call
+from motiflux.conditions import Condition
 from motiflux.errors import ArgumentError, ClusterError, GraphError, OutputError
 from motiflux.graph import Graph, Kind, LabelTable
 from motiflux.io.files.source import format_suffix
@@ -66,6 +69,7 @@ class ShardedGraph:
     _served: Served
     _ray: Any
     _open: bool = field(default=True)
+    _judged: dict[tuple[Condition, ...], str] = field(default_factory=dict)
 
     @property
     def num_vertices(self) -> int:
@@ -112,6 +116,8 @@ class ShardedGraph:
         """End the processes that serve its rows; its files stay."""
         if self._open:
             self._open = False
+            for judged in self._judged.values():
+                shutil.rmtree(judged, ignore_errors=True)
             for actor in self._served.actors:
                 with suppress(Exception):  # the cluster may have ended
                     self._ray.kill(actor)
@@ -128,6 +134,36 @@ class ShardedGraph:
             raise ClusterError(f"{self.folder}: this sharded graph is closed: open it again")
         return self._served
 
+    def judged(self, conditions: tuple[Condition, ...], ask: Callable[[Judged], object]) -> Judged:
+        """Return conditions on edges that servers have judged, which `ask` has them do the first time.
+
+        Raises
+        ------
+        OutputError
+            The folder of the graph cannot be written to.
+        """
+        folder = self._judged.get(conditions)
+        if folder is not None:
+            return Judged(folder, conditions)
+        judged = Judged(str(Path(self.folder, f"judged-{uuid.uuid4().hex}")), conditions)
+        try:
+            Path(judged.folder).mkdir()
+        except OSError as error:
+            raise OutputError(f"{judged.folder}: {error}") from error
+        self._judged[conditions] = judged.folder  # deleted at the end, whatever happens
+        try:
+            ask(judged)
+        except BaseException:
+            shutil.rmtree(self._judged.pop(conditions), ignore_errors=True)
+            raise
+        return judged
+
+    def view(self, judged: Judged, conditions: tuple[Condition, ...]) -> ShardedGraph:
+        """Return the graph as calls see it whose plans have some conditions in the place of those judged."""
+        layout = replace(self._layout, judged=conditions)
+        served = replace(self.served(), token=uuid.uuid4().hex, layout=layout, judged=judged, hot=None)
+        return replace(self, _layout=layout, _served=with_hot(served, self._ray), _judged={})
+
     @property
     def ray(self) -> Any:
         """The module of the cluster, for what servers return."""
@@ -137,6 +173,11 @@ class ShardedGraph:
     def vertex_attributes(self) -> dict[str, Kind]:
         """The kind of the values of each attribute of vertices, by name."""
         return self._layout.attribute_table().kinds()
+
+    @property
+    def edge_attributes(self) -> dict[str, Kind]:
+        """The kind of the values of each attribute of edges, by name."""
+        return self._layout.edge_attribute_table().kinds()
 
     @property
     def layout(self) -> Layout:
@@ -222,23 +263,31 @@ def make_shards(
         raise GraphError(f"{folder}: {error}") from error
     partitions = max(workers.slots, -(-sum(sizes) * _FILE_RATIO // memory))
     steps = _Steps(workers, folder, partitions)
-    codes, sides, tables, totals, attributes = steps.scatter(paths, vertices, options, of_vertices)
+    keeps = options.get("attributes", ()) != ()
+    codes, sides, tables, totals, attributes, of_edges = steps.scatter(paths, vertices, options, of_vertices)
     numbered = steps.number(sides, codes, labelled=len(tables[0]) > 1 or tables[0].values != (0,))
     degrees, counts, firsts = build.first_ids(numbered)
     if not int(counts.sum()):
         raise GraphError(f"{paths[0]}: expected a graph with vertices, found none")
     types = common_types(zip((*paths, *vertices), attributes, strict=True))
+    edge_types = common_types(zip(paths, of_edges, strict=True), EDGE) if keeps else {}
     entries = int((degrees * counts).sum())
     if shards is None:
         nbytes = entries * _BUILD_BYTES + int(counts.sum()) * _COPIES * bytes_of_vertex(types)
+        if edge_types:
+            nbytes += 2 * totals[0] * (_BUILD_BYTES + _COPIES * bytes_of_vertex(edge_types))
         shards = max(len(workers.connection.nodes()), -(-nbytes // memory))
     shards = min(shards, int(counts.sum()))
     copies, loops = totals
     edges = entries // 2
     starts = build.starts_of(degrees, counts, shards)
     files = [at for at, of_file in enumerate(attributes) if of_file]
-    layout = Layout(sides == 2, edges, *tables, degrees, counts, starts, loops, copies - edges, types)
-    steps.write(layout, numbered, firsts, files)
+    layout = Layout(
+        *(sides == 2, edges, *tables, degrees, counts, starts, loops, copies - edges, types),
+        edge_attributes=edge_types,
+    )
+    of_files = CopiesOfFiles([one for _, one in codes[: len(paths)]], edge_types) if edge_types else None
+    steps.write(layout, numbered, firsts, files, of_files)
     shutil.rmtree(between, ignore_errors=True)
 
 
@@ -260,19 +309,20 @@ class _Steps:
         tuple[LabelTable, LabelTable],
         tuple[int, int],
         list[Types],
+        list[Types],
     ]:
         """Read all files.
 
         Returns label codes, the number of directions, label tables, copies and loops, and the types of the
-        attributes of each file.
+        attributes of each file, and of edges of each file of edges.
         """
         tasks = []
         for number, path in enumerate((*paths, *vertices)):
             table = number >= len(paths)
             given = of_vertices if table else _options_of(path, options)
-            tasks.append(
-                partial(build.scatter, path, number, self.folder, self.partitions, given, vertices=table)
-            )
+            copies = not table and options.get("attributes", ()) != ()
+            where = (path, number, self.folder, self.partitions)
+            tasks.append(partial(build.scatter, *where, given, vertices=table, copies=copies))
         found: list[build.Scattered] = _run(self.workers, "read files", tasks)
         directions = {one.directed for one in found[: len(paths)]}
         if len(directions) > 1:
@@ -283,7 +333,9 @@ class _Steps:
         codes = [(_codes(one.vertex_labels, of_all), _codes(one.edge_labels, of_edges)) for one in found]
         totals = sum(one.copies for one in found), sum(one.self_loops for one in found)
         attributes = [one.attributes for one in found]
-        return codes, 2 if directions.pop() else 1, (of_all, of_edges), totals, attributes
+        edge_attributes = [one.edge_attributes for one in found[: len(paths)]]
+        sides = 2 if directions.pop() else 1
+        return codes, sides, (of_all, of_edges), totals, attributes, edge_attributes
 
     def number(
         self, sides: int, codes: Sequence[tuple[NDArray[np.uint32], NDArray[np.uint32]]], *, labelled: bool
@@ -300,18 +352,27 @@ class _Steps:
         numbered: Sequence[build.Numbered],
         firsts: Sequence[NDArray[np.int64]],
         files: Sequence[int],
+        copies: CopiesOfFiles | None,
     ) -> None:
         folder, partitions = self.folder, self.partitions
         every = range(partitions)
         _run(
             self.workers,
             "number vertices",
-            [partial(build.rename, one, folder, partitions, numbered[one], firsts[one]) for one in every],
+            [
+                partial(
+                    build.rename, one, folder, partitions, numbered[one], firsts[one], layout.sides, copies
+                )
+                for one in every
+            ],
         )
         _run(
             self.workers,
             "number neighbours",
-            [partial(build.meet, one, folder, partitions, layout, files) for one in every],
+            [
+                partial(build.meet, one, folder, partitions, layout, files, copies=copies is not None)
+                for one in every
+            ],
         )
         shards = range(len(layout.starts) - 1)
         pieces = _run(
@@ -323,10 +384,15 @@ class _Steps:
 
 
 def _options_of(path: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of `motiflux.read_graph` for a file: without attributes, if it can have some."""
+    """Return the options of `motiflux.read_graph` for a file: attributes that are asked for, or none."""
     suffix = format_suffix(Path(path))
     table = suffix in TABLE_READERS or suffix in TEXT_READERS
-    return {**options, "attributes": ()} if table else dict(options)
+    given = dict(options)
+    if not table:
+        given.pop("attributes", None)
+    elif "attributes" not in given:
+        given["attributes"] = ()
+    return given
 
 
 def _merged(labels: Sequence[tuple[Label, ...]], what: str) -> LabelTable:
@@ -344,6 +410,12 @@ def _codes(labels: tuple[Label, ...], table: LabelTable) -> NDArray[np.uint32]:
     """Return the code in a table of each label."""
     place = {label: code for code, label in enumerate(table.values)}
     return np.array([place[label] for label in labels], np.uint32)
+
+
+def with_hot(served: Served, ray: Any) -> Served:
+    """Return a graph with the rows of highest degrees in the object store."""
+    hot = last_rows(served.layout, served.memory // _HOT, served.open_rows)
+    return served if hot is None else replace(served, hot=[ray.put(hot)])
 
 
 def open_shards(workers: Workers, folder: str, memory: int) -> ShardedGraph:
@@ -371,7 +443,5 @@ def open_shards(workers: Workers, folder: str, memory: int) -> ShardedGraph:
     except ray.exceptions.RayError as error:
         said = str(error).strip().splitlines()[-1]
         raise ClusterError(f"{shard_path(folder, 0)}: a node does not see the shards: {said}") from error
-    hot = last_rows(folder, layout, memory // _HOT)
-    kept = None if hot is None else [ray.put(hot)]
-    served = Served(uuid.uuid4().hex, folder, layout, tuple(actors), tuple(here), kept, memory)
+    served = with_hot(Served(uuid.uuid4().hex, folder, layout, tuple(actors), tuple(here), None, memory), ray)
     return ShardedGraph(folder, memory, layout, sketch, served, ray)

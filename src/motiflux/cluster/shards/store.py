@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.atomic import AtomicFile
-from motiflux.cluster.shards.attributes import read_columns, sections_of, types_of
+from motiflux.cluster.shards.attributes import EDGE, read_columns, sections_of, types_of
+from motiflux.cluster.shards.copies import EdgeCopies
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.rows import Piece, RowArrays
 from motiflux.cluster.shards.sketch import sketch_of
@@ -30,8 +31,14 @@ def shard_path(folder: str, number: int) -> Path:
     return Path(folder, f"shard-{number:05}.rows")
 
 
-def write_rows(path: Path, rows: RowArrays, vertex_ids: Ids, attributes: Mapping[str, Column]) -> int:
-    """Write the rows of a shard, and the attributes of its vertices; return the size of the file."""
+def write_rows(
+    path: Path,
+    rows: RowArrays,
+    vertex_ids: Ids,
+    attributes: Mapping[str, Column],
+    copies: EdgeCopies | None = None,
+) -> int:
+    """Write the rows of a shard, and attributes of its vertices and edges; return the size of the file."""
     arrays: dict[str, NDArray[Any]] = {
         "offsets": rows.offsets,
         "neighbors": rows.neighbors,
@@ -42,6 +49,11 @@ def write_rows(path: Path, rows: RowArrays, vertex_ids: Ids, attributes: Mapping
     if rows.labels is not None:
         arrays["labels"] = rows.labels
     facts, columns = sections_of(attributes)
+    if copies is not None:
+        of_edges, values = sections_of(copies.columns, EDGE)
+        facts, columns = facts | of_edges, columns | values
+        if copies.starts is not None:
+            columns["copies"] = copies.starts
     return write_sections(path, {"first": rows.first, **facts}, arrays | columns)
 
 
@@ -99,6 +111,30 @@ def open_attributes(path: Path, layout: Layout, number: int) -> AttributeTable:
     if types_of(columns) != layout.attributes:
         raise FormatError(path, f"expected the attributes {list(layout.attributes)}, found {list(columns)}")
     return AttributeTable("vertex", columns)
+
+
+def open_copies(path: Path, layout: Layout, number: int) -> EdgeCopies:
+    """Return the copies of the entries of a shard, mapped.
+
+    Raises
+    ------
+    FormatError
+        The file has others.
+    """
+    file = SectionFile(path)
+    ends = layout.starts[number : number + 2]
+    entries = int(np.diff(_first_entries(layout, ends))[0])
+    starts = file.array("copies", "<i8", (entries + 1,)) if "copies" in file.sections else None
+    columns = read_columns(file, entries if starts is None else int(starts[-1]), EDGE)
+    if types_of(columns) != layout.edge_attributes:
+        expected = list(layout.edge_attributes)
+        raise FormatError(path, f"expected the attributes of edges {expected}, found {list(columns)}")
+    return EdgeCopies(starts, columns)
+
+
+def _first_entries(layout: Layout, vertices: Ids) -> Ids:
+    inside = np.minimum(vertices, layout.num_vertices - 1)
+    return np.where(vertices < layout.num_vertices, layout.first_entries_of(inside), layout.entries)
 
 
 def digest_of_shards(folder: str) -> str:

@@ -83,7 +83,7 @@ class ShardedImageCounter(HostImageCounter):
             for images in ranged_images(
                 subject.sketch, subject.pattern, plan, request, deadline, subject.allowed
             ):
-                complete = complete and self._count(images, plan, found, request, deadline)
+                complete = complete and self._count(subject.graph, images, plan, found, request, deadline)
                 reasons.append(reason_of(images, self._graph.layout, self._kind))
             every.append(found)
         way = "; ".join(dict.fromkeys([*(reasons or ["the graph is sharded"]), ways(plans, ())]))
@@ -92,6 +92,7 @@ class ShardedImageCounter(HostImageCounter):
 
     def _count(
         self,
+        graph: ShardedGraph,
         images: RangedImages,
         plan: ImagePlan,
         found: list[Numbers],
@@ -99,7 +100,7 @@ class ShardedImageCounter(HostImageCounter):
         deadline: Deadline,
     ) -> bool:
         """Count some classes; return whether the search ended."""
-        search = _VertexSearch(self._workers, self._graph, images, self._kind)
+        search = _VertexSearch(self._workers, graph, images, self._kind)
         driver = self._workers.driver(self._workers.slots_on(self._kind))
         try:
             driver.run_all([search], deadline)
