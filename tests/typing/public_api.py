@@ -174,6 +174,7 @@ def clusters(graph: mf.Graph, pattern: mf.Pattern) -> None:
         assert_type(cluster.count_per_edge(sharded, TEXT, by=0, output="rows"), mf.WrittenRows)
         assert_type(cluster.edge_orbits(sharded), mf.EdgeOrbitCounts)
         assert_type(cluster.edge_orbits(sharded, 5, output="rows"), mf.WrittenRows)
+        assert_type(cluster.sample(sharded, TEXT, 5, seed=2), mf.Matches)
         assert_type(cluster.census(sharded), mf.Census)
         assert_type(cluster.census(sharded, device="cuda", gpu_memory="8GiB"), mf.Census)
         assert_type(cluster.orbits(sharded, 4, device="cuda"), mf.OrbitCounts)

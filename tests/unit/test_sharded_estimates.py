@@ -118,5 +118,3 @@ def test_what_an_estimate_of_a_sharded_graph_does_not_have_is_refused(ray: Inlin
             cluster.estimate(made, TRIANGLE, rel_error=2.0)
         with pytest.raises(mf.PatternError, match=r"vertex attribute .x.: expected one of"):
             cluster.estimate(made, "(a {x: 1})--(b)")
-        with pytest.raises(mf.ArgumentError, match="a graph that fits a node"):
-            cluster.sample(made, TRIANGLE, 3)

@@ -146,8 +146,6 @@ def test_what_a_sharded_graph_has_not_is_refused_by_name(ray: InlineRay, tmp_pat
     paths, _, _ = write_files(tmp_path, 4, directed=False, suffix=".csv")
     with mf.Cluster() as cluster:
         made: Any = cluster.shard(paths, tmp_path / "g", memory=100_000, **COLUMNS)
-        with pytest.raises(mf.ArgumentError, match="a graph that fits a node"):
-            cluster.sample(made, "(a)--(b)", 3)
         with pytest.raises(mf.ArgumentError, match="distinct"):
             cluster.explain(made, "(a)--(b)", distinct=["a"])
         with pytest.raises(mf.ArgumentError, match="pattern: expected one pattern"):

@@ -37,6 +37,7 @@ from motiflux.cluster.shards.estimating import estimate_sharded
 from motiflux.cluster.shards.explaining import explain_sharded
 from motiflux.cluster.shards.matching import match_sharded, write_sharded
 from motiflux.cluster.shards.orbits import orbits_sharded
+from motiflux.cluster.shards.sampling import sample_sharded
 from motiflux.cluster.shards.sharded import ShardedGraph
 from motiflux.cluster.shards.vertices import ShardedImageCounter, vertices_of
 from motiflux.cluster.tasks import Columns, call_whole
@@ -381,9 +382,21 @@ class Cluster(Connected):
             return found
 
     def sample(
-        self, graph: GraphLike, pattern: QueryLike, k: int, **options: Unpack[SampleOptions]
+        self, graph: GraphLike | ShardedGraph, pattern: QueryLike, k: int, **options: Unpack[SampleOptions]
     ) -> Matches:
-        """Draw embeddings at random; see `motiflux.sample`: the same rows, also with ``device="cuda"``."""
+        """Draw embeddings at random; see `motiflux.sample`: the same rows, also with ``device="cuda"``.
+
+        In a sharded graph all ranges of entries are counted, and those that are drawn are listed, so `k` rows
+        take the time of a count and of some listings. They are others than those of the whole graph; for a
+        seed, the files and `memory`, they are the same on any number of workers. If time is up there are
+        none. They have to fit into `memory`.
+        """
+        if isinstance(graph, ShardedGraph):
+            self._on_gpus(graph, options)
+            check_known(options, SampleOptions.__optional_keys__)
+            (one,) = patterns_of(pattern, as_queries(pattern)[0])
+            with self._here(pattern):
+                return sample_sharded(self._workers, graph, one, k, options, _chosen(options))
         with self._here(pattern, self._on_gpus(graph, options)):
             return sample(self._graph(graph), pattern, k, **options)
 

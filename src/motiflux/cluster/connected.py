@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 ON_CPUS = "'auto' or 'cpu' on a cluster"
 _MFG = ".mfg"
-_SHARDED = "a graph that fits a node: sharded graphs are counted, listed and estimated"
 _SHARD_MEMORY = 1 << 30
 """Default bytes of a worker for a sharded graph."""
 
@@ -157,8 +156,8 @@ class Connected:
         Returns
         -------
         ShardedGraph
-            For `count`, `explain`, `match`, `count_per_vertex`, `count_per_edge`, `estimate`, `orbits`,
-            `edge_orbits` and `census`. Others refuse it.
+            For `count`, `explain`, `match`, `sample`, `count_per_vertex`, `count_per_edge`, `estimate`,
+            `orbits`, `edge_orbits` and `census`.
 
         Raises
         ------
@@ -203,8 +202,6 @@ class Connected:
 
     def _graph(self, graph: GraphLike) -> Graph:
         """Return the graph of a call, and remember the path of a file that can be mapped."""
-        if isinstance(graph, ShardedGraph):
-            raise ArgumentError("graph", _SHARDED, graph)
         data = data_graph(graph)
         if isinstance(graph, (str, os.PathLike)) and Path(graph).suffix == _MFG:
             self._workers.note_path(data, graph)

@@ -39,18 +39,30 @@ _FIRST_GROUPS = 8
 """Groups at the first test of the rules."""
 
 
-class _RangeSearch:
-    """Exact counts of ranges, each once."""
+class RangeCounts:
+    """Exact counts of ranges, each once.
+
+    Attributes
+    ----------
+    counts
+        Of each range, the embeddings found, multiplier not applied.
+    """
 
     divisible = True
     over = False
 
     def __init__(
-        self, workers: Workers, graph: ShardedGraph, planned: Ranged, ranges: Ranges, kind: str | None
+        self,
+        workers: Workers,
+        graph: ShardedGraph,
+        planned: Ranged,
+        ranges: Ranges,
+        name: str,
+        kind: str | None = None,
     ) -> None:
         self._workers, self._ranges, self._kind = workers, ranges, kind
         self._job = job_of(workers, graph, planned)
-        self.name = f"estimate {workers.pattern}"
+        self.name = f"{name} {workers.pattern}"
         self.shares = Shares(0, workers.slots_on(kind), least=LEAST_SECONDS)
         self.counts: dict[int, int] = {}
         self.left: dict[int, int] = {}
@@ -66,11 +78,13 @@ class _RangeSearch:
             self.shares.add([roots(first, last)])
 
     def submit(self, order: Order) -> Any:
+        """Start a task."""
         bounds = Bounds(self._workers.threads, seconds=order.seconds)
         given = (self._job, order.share, bounds, self._kind)
         return self._workers.submit(count_range, self.name, *given, on_gpu=self._kind is not None)
 
     def take(self, order: Order, done: Done) -> None:
+        """Add the embeddings of a task."""
         number = self._ranges.number_of(order.share[0][1])
         self.counts[number] += done.value
         self.left[number] -= arcs_of(order.share) - arcs_of(done.left)
@@ -101,7 +115,7 @@ class _Estimating:
         self._factor = planned.plan.multiplier
         self._reason = reason_of(planned, graph.layout, kind)
         self._ranges = Ranges.of(graph.layout.entries)
-        self._search = _RangeSearch(workers, graph, planned, self._ranges, kind)
+        self._search = RangeCounts(workers, graph, planned, self._ranges, "estimate", kind)
         self._tally = Tally()
         self._trace: list[EstimateProgress] = []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,9 +17,10 @@ from motiflux.cluster.shards.part import Part
 from motiflux.cluster.shards.search import MakeSearch, RangeSearch
 from motiflux.cluster.shares import Item, Share, roots
 from motiflux.cluster.tasks import Bounds
+from motiflux.errors import InternalError
 from motiflux.plan import Plan
 from motiflux.result.images import ImageBlock, Images
-from motiflux.types import VertexArray
+from motiflux.types import VERTEX_DTYPE, VertexArray
 
 BYTES_OF_VERTEX = 20
 """Bytes that a vertex of a part takes while its id is looked up."""
@@ -32,6 +34,7 @@ RowsOf = Callable[[Part, int], VertexArray | None]
 
 It raises `TooManyRowsError` if there are more.
 """
+Places = NDArray[np.int64]
 
 
 class TooManyRowsError(Exception):
@@ -64,6 +67,21 @@ class _Found:
     alone: bool
     number: int = 0
     blocks: list[IdRows] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Picking:
+    """Rows at ascending places of a range, so far; their images are not among them.
+
+    Parameters
+    ----------
+    number
+        Rows that were looked at.
+    """
+
+    places: Places
+    number: int = 0
+    rows: list[IdRows] = field(default_factory=list)
 
 
 class RowLister:
@@ -103,6 +121,33 @@ class RowLister:
             if number >= bounds.rows or gathering.read - read >= bounds.work:
                 break
         return blocks, left
+
+    def picked(self, first: int, last: int, places: Places) -> IdRows:
+        """Return the rows at ascending places among those of a range of entries, without their images."""
+        picking = _Picking(places)
+        with suppress(_EnoughError):
+            self._search.whole(first, last, partial(self._pick_part, picking))
+        if picking.number <= int(places[-1]):
+            raise InternalError(f"expected more than {int(places[-1])} rows, found {picking.number}")
+        return np.concatenate(picking.rows)
+
+    def _pick_part(self, picking: _Picking, part: Part, search: _native.NativePlan, item: Item) -> int:
+        places, blocks = picking.places, []
+        rows = _native.Rows(search, self.order, 1, _BLOCK, None, None, None, ([item], None, None, None))
+        try:
+            while picking.number <= places[-1] and (block := rows.next(None)) is not None:
+                begin, end = np.searchsorted(places, [picking.number, picking.number + len(block)])
+                blocks.append(block[places[begin:end] - picking.number])
+                picking.number += len(block)
+        finally:
+            rows.close()
+        chosen = np.concatenate([np.empty((0, len(self.order)), VERTEX_DTYPE), *blocks])
+        distinct, back = np.unique(chosen, return_inverse=True)
+        ids = self._ids.of(self.search.gathering.vertices()[distinct])
+        picking.rows.append(ids[back.reshape(chosen.shape)])
+        if picking.number > places[-1]:
+            raise _EnoughError
+        return 0
 
     def _list_first(self, item: Item, most: int, work: int, size: int) -> tuple[_Found, Share, int]:
         """Return the rows of the first entries of an item, its rest, and the number of these entries."""

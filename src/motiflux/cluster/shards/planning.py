@@ -84,6 +84,28 @@ def ranged(
     )
 
 
+def sampled(
+    sketch: Graph, pattern: Pattern, request: Request, deadline: Deadline, allowed: Allowed = ()
+) -> tuple[Ranged, Ranged] | None:
+    """Return a plan that counts and one that lists the same embeddings from each root arc.
+
+    None if time was up before there were any. The first one has closed forms, if it has the other's order
+    restrictions without them.
+    """
+    listing = ranged(sketch, pattern, request, deadline, counting=False, allowed=allowed)
+    if listing is None or listing.plan.impossible is not None or listing.bound.comparisons is not None:
+        return None if listing is None else (listing, listing)
+    options, order = plan_options(request, deadline), listing.plan.order
+
+    def remade(builder: PlanBuilder) -> Plan:
+        return builder.plan(builder.order(order))
+
+    plan = remade(PlanBuilder(sketch, pattern, options, listing.bound, None, None))
+    if (plan.order, plan.restrictions) != (order, listing.plan.restrictions):
+        return listing, listing
+    return _ranged(sketch, pattern, plan, request, options, remade, allowed), listing
+
+
 def _why_empty(pattern: Pattern, allowed: Allowed) -> str | None:
     """Return why there is no embedding, if a query vertex has no image; None if each has some."""
     for vertex, bits in zip(pattern.vertices, allowed, strict=False):

@@ -41,6 +41,11 @@ class Ranges:
         """Return ranges of entries."""
         return cls(entries, max(1, min(MOST_RANGES, entries // (GROUP * LEAST_ENTRIES))))
 
+    @property
+    def number(self) -> int:
+        """The number of ranges."""
+        return GROUP * self.each
+
     def most_groups(self, nbytes: int, memory: int) -> int:
         """Return the number of groups that take about as long as a whole count.
 

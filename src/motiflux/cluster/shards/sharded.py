@@ -51,8 +51,8 @@ _START_SECONDS = 120.0
 class ShardedGraph:
     """A graph whose rows are sharded over the nodes of a cluster; see `motiflux.Cluster.shard`.
 
-    The calls `count`, `explain`, `match`, `estimate`, `count_per_vertex`, `count_per_edge`, `orbits`,
-    `edge_orbits` and `census` of `Cluster` take it. It is open until its cluster or it is closed.
+    The calls `count`, `explain`, `match`, `sample`, `estimate`, `count_per_vertex`, `count_per_edge`,
+    `orbits`, `edge_orbits` and `census` of `Cluster` take it. It is open until its cluster or it is closed.
 
     Parameters
     ----------

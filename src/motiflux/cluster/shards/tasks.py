@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.shards.columns import IdColumns, parquet_of_ids
@@ -92,6 +93,11 @@ def write_range(
     if rows > 0:
         Folder(folder).write(name, data)
     return watch.done((rows, len(data) if rows > 0 else 0, rows), left)
+
+
+def picked_rows(job: ShardJob, first: int, last: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rows of a range of entries at ascending places, in ids: [places, vertices]."""
+    return _lister(job).picked(first, last, places)
 
 
 def images_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
