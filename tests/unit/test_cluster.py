@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.cluster import folder as folders
-from motiflux.cluster import jobs, rows, shares
+from motiflux.cluster import jobs, rows, shares, timed_shares
 from motiflux.cluster.digests import digest_of
 from motiflux.request.deadline import Deadline
 from tests.inline_ray import InlineRay, replace_ray
@@ -71,6 +71,8 @@ def small_tasks(monkeypatch: pytest.MonkeyPatch, small_files: None) -> None:
     """Have tasks also end at their first look at the clock."""
     for name in ("_DRIVER_SECONDS", "LEAST_SECONDS", "MOST_SECONDS"):
         monkeypatch.setattr(shares, name, 0.0)
+    for name in ("TASK_SECONDS", "LEAST_SECONDS", "MOST_SECONDS"):
+        monkeypatch.setattr(timed_shares, name, 0.0)
 
 
 @pytest.mark.parametrize("semantics", ["isomorphism", "induced", "homomorphism"])
@@ -610,7 +612,7 @@ def test_explain_tells_how_a_count_is_cut(ray: InlineRay, tmp_path: Path) -> Non
 
 
 def test_a_pattern_that_was_searched_before_time_was_up_is_complete(
-    ray: InlineRay, monkeypatch: pytest.MonkeyPatch
+    ray: InlineRay, small_tasks: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph, patterns = graph_of(3), ["(a:0)--(b:1)", PATTERNS[2]]
     expected = mf.count(graph, patterns)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from motiflux import log
 from motiflux.cluster.row_tasks import WholeRows
 from motiflux.cluster.rows import ClusterRows
-from motiflux.cluster.shares import Order, Shares
+from motiflux.cluster.shares import Order
 from motiflux.cluster.simulation import expected_tasks
 from motiflux.cluster.tasks import (
     TOO_MANY_CHOICES,
@@ -21,6 +21,7 @@ from motiflux.cluster.tasks import (
     native_search,
     plain,
 )
+from motiflux.cluster.timed_shares import TimedShares
 from motiflux.cpu import native
 from motiflux.cpu.engine import CAPABILITIES, CpuEngine
 from motiflux.cpu.subtracting import count_terms
@@ -239,7 +240,7 @@ class CountSearch:
         self._content = (plan, plain(request))
         self._job = workers.job(graph, self._content, units)
         self.name = f"count {workers.pattern}{number}"
-        self.shares = Shares(units, workers.slots)
+        self.shares = TimedShares(units, workers.slots)
         self.total = 0
         self.late = False
         self.too_many_choices = False
@@ -267,7 +268,7 @@ class CountSearch:
             return
         self.total += done.value
         left = done.left if done.stop == native.Stop.NONE else []
-        self.shares.finished(order.share, left, done.seconds)
+        self.shares.ended(order, left, done.seconds)
 
     def renew(self) -> None:
         """Share the graph again."""

@@ -79,11 +79,15 @@ class Order:
         Time after which the task hands back what is left.
     number
         The number of the task, from 0.
+    guessed, known
+        Seconds that its items were expected to take; see `motiflux.cluster.timed_shares`.
     """
 
     number: int
     share: Share
     seconds: float
+    guessed: float = 0.0
+    known: float = 0.0
 
 
 @dataclass(slots=True)
@@ -158,6 +162,10 @@ class Shares:
         """Take note of a task: what it was given, what it handed back, which waits now, and its time."""
         self.note(share, left, seconds)
         self.add(left)
+
+    def ended(self, order: Order, left: Share, seconds: float) -> None:
+        """As `finished`."""
+        self.finished(order.share, left, seconds)
 
     def note(self, share: Share, left: Share, seconds: float) -> None:
         """Take note of a task only: what it handed back is added elsewhere."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.cluster.shares import Item, Share, Shares, roots, tasks_at_a_time
+from motiflux.cluster.shares import Item, Order, Share, Shares, roots, tasks_at_a_time
+from motiflux.cluster.timed_shares import TimedShares, about_tasks
 
 CANDIDATES = 256
 """Equal candidates that a root arc is divided into."""
@@ -72,7 +73,10 @@ def skewed(arcs: int, seconds: float, exponent: float = 0.8) -> NDArray[np.float
 
 
 def simulate(
-    times: NDArray[np.float64], workers: int, costs: Costs | None = None, shares: Shares | None = None
+    times: NDArray[np.float64],
+    workers: int,
+    costs: Costs | None = None,
+    shares: Shares | TimedShares | None = None,
 ) -> Simulated:
     """Return how long `workers` take for root arcs of these times.
 
@@ -89,18 +93,18 @@ def simulate(
     """
     costs = Costs() if costs is None else costs
     search = _Search(times)
-    shares = Shares(len(times), workers) if shares is None else shares
-    events: list[tuple[float, int, Share, Share, float]] = []
+    shares = TimedShares(len(times), workers) if shares is None else shares
+    events: list[tuple[float, int, Order, Share, float]] = []
     now = busy = longest = total = 0.0
     free, running, number = workers, 0, 0
-    queue: list[tuple[Share, float]] = []
+    queue: list[Order] = []
 
-    def start(at: float, share: Share, budget: float) -> None:
+    def start(at: float, order: Order) -> None:
         nonlocal number, longest, total
-        seconds, left = search.run(share, budget)
+        seconds, left = search.run(order.share, order.seconds)
         seconds += costs.worker
         longest, total, number = max(longest, seconds), total + seconds, number + 1
-        heapq.heappush(events, (at + costs.latency + seconds + costs.latency, number, share, left, seconds))
+        heapq.heappush(events, (at + costs.latency + seconds + costs.latency, number, order, left, seconds))
 
     most = tasks_at_a_time(workers)
     while True:
@@ -110,20 +114,20 @@ def simulate(
             running += 1
             if free > 0:
                 free -= 1
-                start(now, order.share, order.seconds)
+                start(now, order)
             else:
-                queue.append((order.share, order.seconds))
+                queue.append(order)
         if not events:
             break
-        at, _, share, left, seconds = heapq.heappop(events)
+        at, _, ended, left, seconds = heapq.heappop(events)
         if queue:  # the worker takes a task that waits on its node
-            start(at - 2 * costs.latency, *queue.pop(0))
+            start(at - 2 * costs.latency, queue.pop(0))
         else:
             free += 1
         now = max(now, at) + costs.driver / 2
         busy += costs.driver / 2
         running -= 1
-        shares.finished(share, left, seconds)
+        shares.ended(ended, left, seconds)
     work = float(times.sum())
     return Simulated(
         now, work / (workers * now), number, longest, total / number, busy / now if now > 0 else 0.0
@@ -177,9 +181,14 @@ def expected_tasks(seconds: float, workers: int, make: Callable[[int], Shares] |
     make
         Returns the shares of a number of root arcs; default: those of a count.
     """
-    shares = Shares(_ARCS, workers) if make is None else make(_ARCS)
-    assert shares.most is not None
-    number = seconds / min(shares.most, max(shares.least, seconds / (16 * workers)))
+    shares: Shares | TimedShares
+    if make is None:
+        shares = TimedShares(_ARCS, workers)
+        number = about_tasks(seconds, shares)
+    else:
+        shares = make(_ARCS)
+        assert shares.most is not None
+        number = seconds / min(shares.most, max(shares.least, seconds / (16 * workers)))
     if max(number, workers) > _MOST_SIMULATED:
         return round(number)
     return simulate(skewed(_ARCS, max(seconds, 1e-6)), workers, shares=shares).tasks
@@ -194,9 +203,7 @@ def expected(seconds: float, workers: int, costs: Costs | None = None) -> float:
         Time of the search on one worker.
     """
     costs = Costs() if costs is None else costs
-    shares = Shares(1, workers)
-    assert shares.most is not None
-    task = min(shares.most, max(shares.least, seconds / (16 * workers)))
-    tasks = seconds / task
-    spread = seconds * (1 + costs.worker / task) / workers
+    shares = TimedShares(1, workers)
+    tasks = about_tasks(seconds, shares)
+    spread = (seconds + tasks * costs.worker) / workers
     return max(spread, tasks * costs.driver) + 2 * costs.latency + shares.least / 2
