@@ -102,7 +102,7 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
             numbers.setdefault(one, len(numbers))
     columns = _compared(graph, bound)
     judged = _judged(graph, pattern)
-    of_edges = {}
+    of_edges: dict[int, str] = {}
     if judged is not None:
         pattern, graph, of_edges = _with_bits(graph, pattern, judged)
     sketch = graph.sketch

@@ -126,7 +126,7 @@ class RowLister:
         """Return the rows at ascending places among those of a range of entries, without their images."""
         picking = _Picking(places)
         with suppress(_EnoughError):
-            self._search.whole(first, last, partial(self._pick_part, picking))
+            self.search.whole(first, last, partial(self._pick_part, picking))
         if picking.number <= int(places[-1]):
             raise InternalError(f"expected more than {int(places[-1])} rows, found {picking.number}")
         return np.concatenate(picking.rows)

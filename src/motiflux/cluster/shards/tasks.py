@@ -166,7 +166,7 @@ def _search(job: ShardJob, found: Ranged, threads: int, **beside: int) -> RangeS
     return RangeSearch(rows, found, job.served.memory, threads, values=values, **beside)
 
 
-def _lister(job: ShardJob, kind: str | None) -> RowLister:
+def _lister(job: ShardJob, kind: str | None = None) -> RowLister:
     lister: RowLister | None = _KEPT.get(job.token)
     if lister is None:
         found: Ranged = job.open()
