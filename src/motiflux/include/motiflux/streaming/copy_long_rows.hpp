@@ -207,7 +207,7 @@ MOTIFLUX_DEVICE bool find_place(const Lanes& lanes, const StreamGraph& graph, Co
 
 template <class Lanes>
 MOTIFLUX_DEVICE CopiedStrip open_strip(const Lanes& lanes, const StreamGraph& graph, const CopiedRows& rows,
-                                 const CopiedRow& row, std::uint32_t number) {
+                                       const CopiedRow& row, std::uint32_t number) {
   CopiedStrip strip{number, (number - row.first_strip) * rows.strip, 0, 0, row.inserted};
   strip.end = row.old_size - strip.first < rows.strip ? row.old_size : strip.first + rows.strip;
   if (row.inserted == 0) return strip;

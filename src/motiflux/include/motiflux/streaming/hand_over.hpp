@@ -167,29 +167,28 @@ MOTIFLUX_DEVICE bool shares_end(const Lanes& lanes, const Update& own, std::uint
 }
 
 // Hands those updates over before they are written and published whose searches may begin as soon as the ones
-// before all of these are published. The first `skipped` of those that are pending are not handed over, but
-// others may depend on them. `first`: the moment of the first; `awaited`: the one before, or 0 if it is
-// published; `free_until`: as of UpdaterPlace. Called by all lanes of the warp that issues.
+// before all of these are published. `first`: the moment of the first; `awaited`: the one before, or 0 if it
+// is published; `free_until`: as of UpdaterPlace. Called by all lanes of the warp that issues.
 template <class Lanes>
 MOTIFLUX_DEVICE_CALL void hand_over_early(const Lanes& lanes, const Stream& stream, Pending& pending,
-                                          EarlySearches& searches, std::uint32_t skipped, std::uint64_t first,
-                                          std::uint64_t awaited, std::uint64_t free_until, KnownPlans& plans,
+                                          EarlySearches& searches, std::uint64_t first, std::uint64_t awaited,
+                                          std::uint64_t free_until, KnownPlans& plans,
                                           const ExpectedTicket& expected) {
   if constexpr (!kSearchesEarly) return;
   const std::uint32_t written = pending.written, lane = lanes.lane();
   const std::uint32_t count =
       pending.count - written < Lanes::kLanes ? pending.count - written : Lanes::kLanes;
-  if (count <= skipped) return;
+  if (count == 0) return;
   const Update update = pending.updates[written + (lane < count ? lane : 0)];
   plans.know(stream, update.of);
   const bool shares = count > 1 && shares_end(lanes, update, count);
   const std::uint64_t before = pending.early_unwritten();
   const Early early = lane != 0 && shares ? Early::kNot : plans.early;
-  const bool fits = lane >= skipped && lane < count && (before >> lane & 1) == 0 &&
-                    first + lane <= free_until && (update.inserts & Update::kJudged) != 0 &&
-                    update.source != update.target && early >= (lane == 0 ? Early::kNext : Early::kOfPair);
+  const bool fits = lane < count && (before >> lane & 1) == 0 && first + lane <= free_until &&
+                    (update.inserts & Update::kJudged) != 0 && update.source != update.target &&
+                    early >= (lane == 0 ? Early::kNext : Early::kOfPair);
   // Groups that wait for their updates to be published leave some for those that the updater waits for.
-  const std::uint32_t groups = (gridDim.x - 1) * (blockDim.x / Lanes::kLanes) - 1;
+  const std::uint32_t groups = (gridDim.x - 1) * (blockDim.x / Lanes::kLanes) - kCollectorWarps;
   const std::uint32_t waiting =
       count_bits(static_cast<std::uint32_t>(before)) + count_bits(static_cast<std::uint32_t>(before >> 32));
   const std::uint32_t fitting = lanes.ballot(fits), number = count_bits(fitting & bits_below(lane));

@@ -1,7 +1,7 @@
 // The resident kernel: it stays on the device, and its warps have roles (DCSM 1.3).
 //
 //   block 0    updater      its warps write batches together; the last one receives updates meanwhile
-//   block 1    collector    its first warp
+//   block 1    collector    its first two warps: one finds what is finished, and tells the host; one frees
 //   others     executors    a group of lanes each; so are the other warps of block 1
 //
 //   host -> lines -> updater -> work list -> executors -> lines, output ring -> host
@@ -17,6 +17,7 @@
 #endif
 
 #include "motiflux/streaming/answering.hpp"
+#include "motiflux/streaming/collecting.hpp"
 #include "motiflux/streaming/executor.hpp"
 #include "motiflux/streaming/hand_over.hpp"
 #include "motiflux/streaming/lines.hpp"
@@ -30,10 +31,6 @@
 namespace motiflux::streaming {
 
 namespace detail {
-
-MOTIFLUX_DEVICE bool is_asked(std::uint32_t& flag) {
-  return device::system_wide(flag).load(device::Order::kRelaxed) != 0;
-}
 
 // What the updater does next.
 enum class Next : std::uint32_t { kWrite, kReceive, kWait, kLeave };
@@ -115,7 +112,7 @@ struct UpdaterPlace {
   KnownPlans plans;         // of each lane of the warp that issues
   KnownPlans early_plans;   // likewise
   std::uint32_t turn = 0;   // the number of the batch in `listed`
-  std::uint32_t looks = 0;  // as of UpdaterMemory, two for each batch of few changes
+  std::uint32_t looks = 0;  // as of UpdaterMemory
 };
 
 // What a warp of the updater does while batches of few changes are written.
@@ -265,23 +262,9 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     NextLines<Lanes> lines{};
     bool asked = false;
     if (roles.receives) {
-      // Once while rows are prepared, if few updates are pending, and again for those that come meanwhile.
-      for (const bool keeps : {true, false}) {
-        const std::uint32_t rest = pending.count - pending.written - (keeps ? 0 : listed.updates);
-        asked = has_room_for_next<Lanes>(stream, rest) && memory.parks == 0;
-        if (asked) lines.ask(lanes, stream, pending.received + 1);
-        if (!keeps) break;
-        receive_next(lanes, stream, pending, lines, asked);
-        tell_received(lanes, memory, place.looks + 1, asked);
-      }
-    }
-    ++place.looks;
-    if (roles.issues) {
-      ExpectedTicket next;
-      next.look(lanes, stream, true);
-      if (has_received(lanes, memory, place.looks))
-        hand_over_early(lanes, stream, pending, memory.searches, listed.updates, before + 1, 0,
-                        place.free_until, place.early_plans, next);
+      const std::uint32_t rest = pending.count - pending.written - listed.updates;
+      asked = has_room_for_next<Lanes>(stream, rest) && memory.parks == 0;
+      if (asked) lines.ask(lanes, stream, pending.received + 1);
     }
     if (roles.fills) fetch_blocks(lanes, stream);
     team.sync();
@@ -324,7 +307,7 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
       ExpectedTicket next;
       next.look(lanes, stream, true);
       if (has_received(lanes, memory, place.looks))
-        hand_over_early(lanes, stream, pending, memory.searches, 0, last + 1, last, place.free_until,
+        hand_over_early(lanes, stream, pending, memory.searches, last + 1, last, place.free_until,
                         place.early_plans, next);
       end_step(lanes, batch, Step::kHandedOver, step);
     }
@@ -432,7 +415,7 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
       if (roles.issues) expected.look(warp, stream, true);
       team.sync();
       if (roles.issues)
-        hand_over_early(warp, stream, pending, memory.searches, 0, place.published + 1, 0, place.free_until,
+        hand_over_early(warp, stream, pending, memory.searches, place.published + 1, 0, place.free_until,
                         place.early_plans, expected);
     }
     if (roles.receives) list_next(warp, stream, roles.most_changes(), place.known, place.turn);
@@ -473,79 +456,6 @@ MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
   copy_pending(team, memory.pending, *stream.pending);
 }
 
-// What is finished, for the host.
-MOTIFLUX_DEVICE void tell_finished(const Stream& stream) {
-  const std::uint64_t finished = stream.graph.stages.progress->finished;
-  const auto begun = device::device_wide(stream.output.tickets->issued).load(device::Order::kRelaxed);
-  device::system_wide(stream.status->packets).store(begun, device::Order::kRelaxed);
-  device::system_wide(stream.status->finished).store(finished, device::Order::kRelease);
-}
-
-// Tells the host which lines of updates it may write again: those that are published are read. `told`: what
-// it knows. Called by one lane.
-MOTIFLUX_DEVICE void tell_read(const Stream& stream, std::uint64_t& told) {
-  const std::uint64_t now = published(stream.graph.stages);
-  if (now == told) return;
-  told = now;
-  device::system_wide(stream.status->read).store(now, device::Order::kRelease);
-}
-
-// Notes that the host knows what is finished. `told`: what it knew before. Called by one lane.
-MOTIFLUX_DEVICE void stamp_told(const Stream& stream, std::uint64_t& told) {
-  const std::uint64_t now = stamp_now(), finished = stream.graph.stages.progress->finished;
-  while (now != 0 && told < finished) stream.stamp(++told, Stamp::kTold, now);
-}
-
-// Where the other stages stand.
-MOTIFLUX_DEVICE void tell_progress(const Stream& stream, std::uint64_t beats) {
-  StreamStatus& status = *stream.status;
-  const auto tell = [](auto& word, auto value) {
-    device::system_wide(word).store(value, device::Order::kRelaxed);
-  };
-  const auto load = [](auto& word) { return device::device_wide(word).load(device::Order::kRelaxed); };
-  tell(status.published, load(stream.graph.stages.progress->published));
-  tell(status.received, load(stream.pending->received));
-  tell(status.reason, load(stream.pending->reason));
-  tell(status.collected, stream.graph.stages.progress->collected);
-  tell(status.issued, load(stream.work.counts->issued));
-  tell(status.taken, load(stream.work.counts->taken));
-  tell(status.turns, load(stream.graph.stages.progress->turns) + load(stream.graph.pool.counts->steps));
-  tell(status.beats, beats);
-}
-
-MOTIFLUX_DEVICE_CALL void run_collector(const Stream& stream) {
-  constexpr std::uint64_t kMostCleared = 32;
-  constexpr std::uint32_t kTurnsOfHost = 16;  // between looks at the host's flags, and numbers for it
-  const lanes::Group<32> warp;
-  const Stages& stages = stream.graph.stages;
-  device::Backoff backoff(64, 512);
-  std::uint64_t beats = 0, told = stages.progress->finished, read = 0;
-  std::uint32_t turns = 0;
-  for (;;) {
-    const bool looks = ++turns % kTurnsOfHost == 0, moved = find_finished(warp, stream.graph);
-    if (warp.leads() && (moved || looks)) {
-      tell_finished(stream);
-      stamp_told(stream, told);
-    }
-    const bool did = free_collected(warp, stream.graph, kMostCleared) || moved;
-    if (warp.leads()) tell_read(stream, read);
-    if (warp.leads() && looks) {
-      tell_progress(stream, ++beats);
-      if (is_asked(stream.control->stop)) end_stream(stream, End::kNone);
-      if (is_asked(stream.control->park))
-        device::system_wide(stages.progress->parks).store(1u, device::Order::kRelaxed);
-    }
-    if (warp.ballot(warp.leads() && must_stop(stages)) != 0) break;
-    if (did)
-      backoff = device::Backoff(64, 512);
-    else
-      backoff.wait();
-  }
-  if (!warp.leads()) return;
-  tell_finished(stream);
-  tell_progress(stream, ++beats);
-}
-
 }  // namespace detail
 
 // The body of the kernel. `lists`: whether a plan may list its matches; `turns`: between looks of a group
@@ -563,6 +473,7 @@ MOTIFLUX_DEVICE void run_stream(const Stream& stream) {
   const lanes::Group<Lanes> group;
   tables.copy(stream, blockDim.x / Lanes);
   if (blockIdx.x == 1 && threadIdx.x < 32) return detail::run_collector(stream);
+  if (blockIdx.x == 1 && threadIdx.x < 32 * kCollectorWarps) return detail::run_freeing(stream);
   const bool is_shared = tables.plan.roots != stream.plan.roots;
   const auto number = static_cast<std::uint32_t>(is_shared ? group.in_block() : group.in_grid());
   match::Search<Plans, lanes::Group<Lanes>, Streamed<turns>> search(tables.plan, stream.task, shared_memory);

@@ -23,6 +23,7 @@
 
 namespace motiflux::streaming {
 
+inline constexpr std::uint32_t kCollectorWarps = 2;
 inline constexpr std::uint32_t kPair = 2;  // levels of a plan whose match is the changed edge itself
 
 // Written by the host while the kernel runs, in its memory.
