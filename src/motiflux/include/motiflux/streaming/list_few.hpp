@@ -5,22 +5,52 @@
 
 namespace motiflux::streaming {
 
-// The places of the kind that updates had before, in the lanes of a group: most updates have the same one.
-// Kinds do not change while the kernel runs.
-struct KnownPlaces {
-  std::uint32_t of = ~std::uint32_t{0};
-  std::uint32_t count = 0;
-  Place place{0, 0};  // with the lane's number
-};
+// The places of kinds that updates had, in shared memory: each kind may be in one slot. Kinds do not change
+// while the kernel runs.
+struct KnownKinds {
+#if defined(MOTIFLUX_CHECKS_VERSIONS)
+  static constexpr std::uint32_t kKinds = 2, kPlaces = 2;  // so that tests have others, too
+#else
+  static constexpr std::uint32_t kKinds = 64, kPlaces = 4;
+#endif
 
-template <class Lanes>
-MOTIFLUX_DEVICE void know_places(const Lanes& lanes, const StreamGraph& graph, std::uint32_t of,
-                                 KnownPlaces& known) {
-  const std::uint32_t begin = graph.classes[of];
-  known.of = of;
-  known.count = graph.classes[of + 1] - begin;
-  if (lanes.lane() < known.count) known.place = graph.places[begin + lanes.lane()];
-}
+  std::uint32_t of[kKinds], counts[kKinds];
+  Place places[kKinds][kPlaces];  // the first ones
+
+  // Called by one thread.
+  MOTIFLUX_DEVICE void clear() {
+    for (std::uint32_t& kind : of) kind = ~std::uint32_t{0};
+  }
+
+  MOTIFLUX_DEVICE bool has(std::uint32_t kind) const { return of[kind % kKinds] == kind; }
+
+  // Has the kinds of a group's lanes known, but for those whose slots others take.
+  template <class Lanes>
+  MOTIFLUX_DEVICE void know(const Lanes& lanes, const StreamGraph& graph, std::uint32_t own) {
+    for (std::uint32_t missing = lanes.ballot(!has(own)); missing != 0; missing &= missing - 1) {
+      const std::uint32_t kind = lanes.broadcast(own, lowest_bit(missing)), slot = kind % kKinds;
+      if (has(kind)) continue;
+      const std::uint32_t begin = graph.classes[kind], count = graph.classes[kind + 1] - begin;
+      lanes.sync();  // all have seen what was there
+      const std::uint32_t number = lanes.lane();
+      if (number < count && number < kPlaces) places[slot][number] = graph.places[begin + number];
+      if (lanes.leads()) {
+        of[slot] = kind;
+        counts[slot] = count;
+      }
+      lanes.sync();
+    }
+  }
+
+  // The places that an update is written to; the update's place with a number.
+  MOTIFLUX_DEVICE std::uint32_t count(const StreamGraph& graph, const Update& update) const {
+    return has(update.of) ? counts[update.of % kKinds] : detail::places_of(graph, update);
+  }
+  MOTIFLUX_DEVICE Place place(const StreamGraph& graph, std::uint32_t kind, std::uint32_t number) const {
+    return has(kind) && number < kPlaces ? places[kind % kKinds][number]
+                                         : graph.places[graph.classes[kind] + number];
+  }
+};
 
 // For each row some change of it, as find_repeating has written last.
 struct RowSlots {
@@ -80,19 +110,15 @@ MOTIFLUX_DEVICE std::uint32_t find_repeating(const Lanes& lanes, const FewChange
   return found < kMostFew ? few.update_of[found] & ~Batch::kFirstPlace : Lanes::kLanes;
 }
 
-// Lists the changes of the lane's update from `at` on. `places`: how many it has; `most`: of all lanes.
-template <class Lanes>
-MOTIFLUX_DEVICE void list_places(const Lanes& lanes, const StreamGraph& graph, const Update& own,
-                                 std::uint32_t at, std::uint32_t places, std::uint32_t most,
-                                 const KnownPlaces& known, FewChanges& few) {
-  for (std::uint32_t number = 0; number < most; ++number) {
-    const std::uint32_t from = number % Lanes::kLanes;
-    Place place{lanes.broadcast(known.place.first_row, from), lanes.broadcast(known.place.of_target, from)};
-    if (number >= places) continue;
-    if (own.of != known.of || number >= Lanes::kLanes) place = graph.places[graph.classes[own.of] + number];
-    const std::uint32_t row = place.first_row + (place.of_target != 0 ? own.target : own.source);
-    few.keys[at + number] = std::uint64_t{row} << 32 | (place.of_target != 0 ? own.source : own.target);
-    few.update_of[at + number] = lanes.lane() | (number == 0 ? Batch::kFirstPlace : 0);
+// Lists the changes of a lane's update from `at` on, `count` of them; `number`: that of the update.
+MOTIFLUX_DEVICE void list_places(const StreamGraph& graph, const Update& update, std::uint32_t number,
+                                 std::uint32_t at, std::uint32_t count, const KnownKinds& kinds,
+                                 FewChanges& few) {
+  for (std::uint32_t other = 0; other < count; ++other) {
+    const Place place = kinds.place(graph, update.of, other);
+    const std::uint32_t row = place.first_row + (place.of_target != 0 ? update.target : update.source);
+    few.keys[at + other] = std::uint64_t{row} << 32 | (place.of_target != 0 ? update.source : update.target);
+    few.update_of[at + other] = number | (other == 0 ? Batch::kFirstPlace : 0);
   }
 }
 
@@ -102,30 +128,22 @@ MOTIFLUX_DEVICE void list_places(const Lanes& lanes, const StreamGraph& graph, c
 // Called by all lanes of a group.
 template <class Lanes>
 MOTIFLUX_DEVICE void list_few(const Lanes& lanes, const StreamGraph& graph, const Update* updates,
-                              std::uint32_t count, std::uint32_t most, KnownPlaces& known, RowSlots& slots,
+                              std::uint32_t count, std::uint32_t most, KnownKinds& kinds, RowSlots& slots,
                               FewChanges& few) {
   static_assert(kMostFew % Lanes::kLanes == 0);
   if (count > Lanes::kLanes) count = Lanes::kLanes;
   const std::uint32_t lane = lanes.lane();
   const Update own = updates[lane < count ? lane : 0];
-  const std::uint32_t first_of = lanes.broadcast(own.of);
-  if (first_of != known.of) know_places(lanes, graph, first_of, known);
-  const bool differs = lane < count && own.of != known.of;
-  std::uint32_t places = lane < count ? known.count : 0;
-  if (differs) places = detail::places_of(graph, own);
+  kinds.know(lanes, graph, own.of);
+  const std::uint32_t places = lane < count ? kinds.count(graph, own) : 0;
   const std::uint32_t before = lanes.sums_before(places);
   const std::uint32_t unfit = ~lanes.ballot(lane < count && places > 0 && before + places <= most);
   std::uint32_t fitting = unfit != 0 ? lowest_bit(unfit) : Lanes::kLanes;
   std::uint32_t changes = fitting != 0 ? lanes.broadcast(before + places, fitting - 1) : 0;
-  std::uint32_t most_places = known.count;
-  for (std::uint32_t others = lanes.ballot(differs && lane < fitting); others != 0; others &= others - 1) {
-    const std::uint32_t other = lanes.broadcast(places, lowest_bit(others));
-    if (other > most_places) most_places = other;
+  if (lane < fitting) {
+    detail::list_places(graph, own, lane, before, places, kinds, few);
+    few.updates_of_batch[lane] = own;
   }
-  lanes.sync();  // all have left what was listed before
-  if (fitting > 0)
-    detail::list_places(lanes, graph, own, before, lane < fitting ? places : 0, most_places, known, few);
-  if (lane < fitting) few.updates_of_batch[lane] = own;
   lanes.sync();
   const std::uint32_t repeating = detail::find_repeating(lanes, few, changes, slots);
   if (repeating < fitting) {

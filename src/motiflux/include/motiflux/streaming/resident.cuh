@@ -64,6 +64,7 @@ struct UpdaterMemory {
   FewChanges listed[2];      // the batch that is written, and the next one
   FewRows rows;              // of the first
   RowSlots slots;
+  KnownKinds kinds;
   EarlySearches searches;
   std::uint64_t help;        // the first ticket of groups that are asked to help,
   std::uint32_t helpers;     // and how many are
@@ -108,7 +109,6 @@ struct AskGroups {
 // The last moment that is published, and one up to which slots of updates are free, in all threads.
 struct UpdaterPlace {
   std::uint64_t published, free_until;
-  KnownPlaces known;        // of the warp that receives
   KnownPlans plans;         // of each lane of the warp that issues
   KnownPlans early_plans;   // likewise
   std::uint32_t turn = 0;   // the number of the batch in `listed`
@@ -140,13 +140,14 @@ struct UpdaterRoles {
 // Lists the next batch of few changes of those that are pending; called by the warp that receives.
 template <class Lanes>
 MOTIFLUX_DEVICE_CALL void list_next(const Lanes& lanes, const Stream& stream, std::uint32_t most,
-                                    KnownPlaces& known, std::uint32_t turn) {
+                                    std::uint32_t turn) {
   UpdaterMemory& memory = updater_memory();
   const Pending& pending = memory.pending;
   FewChanges& next = memory.listed[turn];
   const std::uint32_t written = pending.written, count = pending.count - written;
   if (kWritesFew && count != 0)
-    return list_few(lanes, stream.graph, pending.updates + written, count, most, known, memory.slots, next);
+    return list_few(lanes, stream.graph, pending.updates + written, count, most, memory.kinds, memory.slots,
+                    next);
   lanes.sync();
   if (lanes.leads()) next.updates = 0;
   lanes.sync();
@@ -299,7 +300,7 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
       if (looks_up) {
         if (lanes.leads()) next.updates = 0;
       } else {
-        list_next(lanes, stream, roles.most_changes(), place.known, 1 - place.turn);
+        list_next(lanes, stream, roles.most_changes(), 1 - place.turn);
       }
       end_step(lanes, batch, Step::kListed, step);
     }
@@ -393,7 +394,7 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
   constexpr std::uint32_t kTurnsOfHost = 8;  // between looks at the host's flag
   const UpdaterRoles roles(team.thread() / Lanes::kLanes, team.threads() / Lanes::kLanes);
   Pending& pending = memory.pending;
-  UpdaterPlace place{published(stream.graph.stages), 0, {}, {}, {}};
+  UpdaterPlace place{published(stream.graph.stages), 0, {}, {}};
   device::Backoff backoff(256, 512);
   bool parks = false;
   for (std::uint32_t turn = 0;; ++turn) {
@@ -418,7 +419,7 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
         hand_over_early(warp, stream, pending, memory.searches, place.published + 1, 0, place.free_until,
                         place.early_plans, expected);
     }
-    if (roles.receives) list_next(warp, stream, roles.most_changes(), place.known, place.turn);
+    if (roles.receives) list_next(warp, stream, roles.most_changes(), place.turn);
     team.sync();
     if (pending.written == pending.count || pending.reason != 0) {
       backoff.wait();
@@ -436,6 +437,7 @@ MOTIFLUX_DEVICE_CALL void run_updater(const Team& team, const Stream& stream) {
   copy_pending(team, *stream.pending, memory.pending);
   if (team.thread() == 0) {
     memory.kept.clear();
+    memory.kinds.clear();
     memory.pending.reason = 0;
     memory.pending.times.last = 0;  // while no kernel ran, no step took time
     memory.parks = 0;
