@@ -217,7 +217,7 @@ def test_updates_are_answered_under_many_schedules(gpu: Device, part: int) -> No
 
 @pytest.mark.turns(8, "emulated")
 def test_answers_are_the_same_without_shortcuts(gpu: Device) -> None:
-    names = ("few", "few lines", "strips", "ended lines", "fetched", "strips ended", "early", "early few")
+    names = ("few", "few lines", "strips", "ended lines", "fetched", "strips pairs", "early", "early few")
     for seed, without in enumerate(names):
         settings = {"without": frozenset(without.split()), "updater_warps": 8 if seed % 2 else 4}
         check(gpu, seed, patterns=["triangle", "edge"], count=60, settings=settings)
@@ -300,7 +300,7 @@ def test_many_rows_are_written_at_once(gpu: Device, warps: int) -> None:
 
 @pytest.mark.turns(8, "emulated")
 @pytest.mark.parametrize("warps", [1, 4, 16])
-@pytest.mark.parametrize("without", ["", "strips", "ended"])
+@pytest.mark.parametrize("without", ["", "strips", "ended", "pairs"])
 def test_long_rows_are_copied_in_strips(gpu: Device, warps: int, without: str) -> None:
     """Rows of hubs have hundreds of entries, of which some end; edges between hubs count what they share."""
     hubs, vertices = 5, 420

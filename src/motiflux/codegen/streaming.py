@@ -98,7 +98,7 @@ STAMPS = "seen", "begun", "published", "issued", "taken", "ready", "searched", "
 """``streaming::Stamp``."""
 LINE_WORDS, UPDATE_LINE_WORDS = 8, 4
 """64-bit words of ``streaming::AnswerLine`` and ``streaming::UpdateLine``."""
-SHORTCUTS = "few", "early", "strips", "ended", "fetched"
+SHORTCUTS = "few", "early", "strips", "ended", "fetched", "pairs"
 """Shorter ways to an answer that units can leave out (``streaming/shortcuts.hpp``)."""
 STEP_TIMES = np.dtype([("last", "<u8"), ("batches", "<u8"), ("cycles", "<u8", len(STEPS))])
 """``streaming::StepTimes``."""

@@ -15,12 +15,12 @@ namespace motiflux::streaming {
 
 namespace detail {
 
-// A life that begins with its version and has no end. Lives are aligned to 8 bytes in a version.
-MOTIFLUX_DEVICE void begin_life(view::Life& life) {
+// Writes a life by one access: lives are aligned to 8 bytes in a version.
+MOTIFLUX_DEVICE void write_life(view::Life& life, std::uint32_t first, std::uint32_t last) {
 #if defined(__CUDACC_RTC__)
-  *reinterpret_cast<std::uint64_t*>(&life) = std::uint64_t{view::Life::kForever} << 32;
+  *reinterpret_cast<std::uint64_t*>(&life) = std::uint64_t{last} << 32 | first;
 #else
-  life = {0, view::Life::kForever};
+  life = {first, last};
 #endif
 }
 
@@ -106,23 +106,33 @@ struct StripsAtOnce {
       const std::uint32_t entry = entries[strip] + number * 32 + warp.lane();
       std::uint32_t place;
       if (!before.lives(entry, place) || !has(warp, number, entry, row)) continue;
-      if (entry >= before.less) ++place;
-      begin_life(lives[place]);
+      place += before.inserted_before(entry);
+      write_life(lives[place], 0, before.end_of(entry));
       to[place] = ids[strip][number];
     }
   }
 };
 
-// Writes the entry that a change inserts, behind so many of its row.
+// Writes what a row's changes insert. `before`: how many entries that live on are before that of each.
 template <class Batch>
-MOTIFLUX_DEVICE void insert_entry(const StreamGraph& graph, const Batch& batch, const WrittenRow& row,
-                                  std::uint32_t place) {
+MOTIFLUX_DEVICE void insert_entries(const StreamGraph& graph, const Batch& batch, const WrittenRow& row,
+                                    const std::uint32_t (&before)[2]) {
   view::Version& fresh = *graph.version(row.fresh);
-  fresh.ids()[place] = static_cast<std::uint32_t>(batch.keys[row.first_change]);
-  begin_life(lives_of(fresh, row.fresh_size)[place]);
+  const std::uint32_t changes[2] = {row.first_change, batch.second_of(row.first_change)};
+  const auto& less = batch.before[row.first_change].less;
+  for (std::uint32_t number = 0; number < 2; ++number) {
+    if (less[number] == kNoEntry) continue;
+    const auto id = static_cast<std::uint32_t>(batch.keys[changes[number]]);
+    const bool is_behind =
+        less[1 - number] != kNoEntry && static_cast<std::uint32_t>(batch.keys[changes[1 - number]]) < id;
+    const std::uint32_t place = before[number] + (is_behind ? 1 : 0);
+    fresh.ids()[place] = id;
+    write_life(lives_of(fresh, row.fresh_size)[place],
+               static_cast<std::uint32_t>(batch.moment(changes[number]) - row.from), view::Life::kForever);
+  }
 }
 
-// Copies a row whose ended entries are not known, and inserts the new one.
+// Copies a row whose ended entries are not known, and inserts the new ones.
 template <class Warp, class Batch>
 MOTIFLUX_DEVICE_CALL void copy_row(const Warp& warp, const StreamGraph& graph, const Batch& batch,
                                    std::uint32_t change) {
@@ -130,8 +140,8 @@ MOTIFLUX_DEVICE_CALL void copy_row(const Warp& warp, const StreamGraph& graph, c
   const WrittenRow& row = batch.written[change];
   view::Version &old = *graph.version(row.old), &fresh = *graph.version(row.fresh);
   const view::Life* lives = lives_of(old, row.old_size);
-  const std::uint32_t less = batch.before[change].less;
-  std::uint32_t survived = 0, before = 0;
+  const VersionBefore& known = batch.before[change];
+  std::uint32_t survived = 0, before[2] = {};
   for (std::uint32_t first = 0; first < row.old_size; first += kAtOnce * Warp::kLanes) {
     std::uint32_t ids[kAtOnce], last[kAtOnce];
     for (std::uint32_t k = 0; k < kAtOnce; ++k) {
@@ -143,17 +153,18 @@ MOTIFLUX_DEVICE_CALL void copy_row(const Warp& warp, const StreamGraph& graph, c
       const std::uint32_t entry = first + k * Warp::kLanes + warp.lane();
       const bool survives = last[k] == view::Life::kForever;
       const std::uint32_t surviving = warp.ballot(survives);
-      std::uint32_t place = survived + count_bits(surviving & bits_below(warp.lane()));
-      if (entry >= less) ++place;
+      const std::uint32_t place =
+          survived + count_bits(surviving & bits_below(warp.lane())) + known.inserted_before(entry);
       if (survives) {
         fresh.ids()[place] = ids[k];
-        begin_life(lives_of(fresh, row.fresh_size)[place]);
+        write_life(lives_of(fresh, row.fresh_size)[place], 0, known.end_of(entry));
       }
       survived += count_bits(surviving);
-      before += count_bits(warp.ballot(survives && entry < less));
+      for (std::uint32_t number = 0; number < 2; ++number)
+        before[number] += count_bits(warp.ballot(survives && entry < known.less[number]));
     }
   }
-  if (warp.leads()) insert_entry(graph, batch, row, before);
+  if (warp.leads()) insert_entries(graph, batch, row, before);
 }
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// The changes of a batch of few changes: those of the first updates that wait, each of a row of its own.
+// The changes of a batch of few changes: those of the first updates that wait, at most two of a row.
 #pragma once
 
 #include "motiflux/streaming/few_rows.hpp"
@@ -66,48 +66,67 @@ MOTIFLUX_DEVICE std::uint32_t row_of_change(const Batch& few, std::uint32_t chan
   return static_cast<std::uint32_t>(few.keys[change] >> 32);
 }
 
-// The second change of a row; kMostFew if there is none. `rows`: those of the lane's changes.
-template <class Lanes, std::uint32_t parts>
-MOTIFLUX_DEVICE std::uint32_t second_of(const Lanes& lanes, const std::uint32_t (&rows)[parts],
-                                        std::uint32_t row, std::uint32_t count) {
-  std::uint32_t seen = 0;
-  for (std::uint32_t part = 0; part < parts; ++part) {
-    const bool is_there = lanes.lane() + part * Lanes::kLanes < count;
-    std::uint32_t equal = lanes.ballot(is_there && rows[part] == row);
-    if (seen == 0 && equal != 0) {
-      seen = 1;
-      equal &= equal - 1;
-    }
-    if (equal != 0) return part * Lanes::kLanes + lowest_bit(equal);
-  }
-  return kMostFew;
-}
+// The first three changes of a row, or kNoChange. `rows`: those of the lane's changes.
+struct ChangesOfRow {
+  std::uint32_t first = kNoChange, second = kNoChange, third = kNoChange;
 
-// The first update that changes a row again; kLanes if there is none. Changes write their numbers to slots:
-// one that finds another number there has the row of that one, or another row of the same slot.
+  template <class Lanes, std::uint32_t parts>
+  MOTIFLUX_DEVICE ChangesOfRow(const Lanes& lanes, const std::uint32_t (&rows)[parts], std::uint32_t row,
+                               std::uint32_t count) {
+    for (std::uint32_t part = 0; part < parts; ++part) {
+      const bool is_there = lanes.lane() + part * Lanes::kLanes < count;
+      for (std::uint32_t equal = lanes.ballot(is_there && rows[part] == row); equal != 0;
+           equal &= equal - 1) {
+        const std::uint32_t change = part * Lanes::kLanes + lowest_bit(equal);
+        (first == kNoChange ? first : (second == kNoChange ? second : third)) = change;
+        if (third != kNoChange) return;
+      }
+    }
+  }
+
+  // The first change that cannot be in a batch with those before it, or kNoChange.
+  MOTIFLUX_DEVICE std::uint32_t unfit(const FewChanges& few) const {
+    if (second == kNoChange) return kNoChange;
+    const bool same_update = ((few.update_of[first] ^ few.update_of[second]) & ~Batch::kFirstPlace) == 0;
+    return !kWritesPairs || same_update || few.keys[first] == few.keys[second] ? second : third;
+  }
+};
+
+// The first update that changes a row in a way that is not for these batches; kLanes if there is none. Of
+// rows with two changes each gets to know the other. Changes write their numbers to slots: one that finds
+// another number there has the row of that one, or another row of the same slot.
 template <class Lanes>
-MOTIFLUX_DEVICE std::uint32_t find_repeating(const Lanes& lanes, const FewChanges& few, std::uint32_t count,
+MOTIFLUX_DEVICE std::uint32_t find_repeating(const Lanes& lanes, FewChanges& few, std::uint32_t count,
                                              RowSlots& slots) {
   constexpr std::uint32_t kParts = kMostFew / 32;
   static_assert(kMostFew <= 256 && (kSlots & (kSlots - 1)) == 0);
   std::uint32_t rows[kParts];
+  if (lanes.leads()) few.pairs = 0;
   for (std::uint32_t part = 0; part < kParts; ++part) {
     const std::uint32_t change = lanes.lane() + part * Lanes::kLanes;
     rows[part] = change < count ? row_of_change(few, change) : 0;
-    if (change < count) slots.of(rows[part]) = static_cast<std::uint8_t>(change);
+    if (change < count) {
+      slots.of(rows[part]) = static_cast<std::uint8_t>(change);
+      few.other_of[change] = kNoChange;
+    }
     lanes.sync();  // lanes of a part may write to one slot
   }
-  std::uint32_t found = kMostFew;
+  std::uint32_t found = kNoChange;
   for (std::uint32_t part = 0; part < kParts; ++part) {
     const std::uint32_t change = lanes.lane() + part * Lanes::kLanes;
     std::uint32_t others = lanes.ballot(change < count && slots.of(rows[part]) != change);
     for (; others != 0; others &= others - 1) {
       const std::uint32_t row = lanes.broadcast(rows[part], lowest_bit(others));
-      const std::uint32_t second = second_of(lanes, rows, row, count);
-      if (second < found) found = second;
+      const ChangesOfRow changes(lanes, rows, row, count);
+      const std::uint32_t unfit = changes.unfit(few);
+      if (unfit < found) found = unfit;
+      if (changes.second == kNoChange || unfit == changes.second || !lanes.leads()) continue;
+      few.other_of[changes.first] = changes.second;
+      few.other_of[changes.second] = changes.first;
+      few.pairs = 1;
     }
   }
-  return found < kMostFew ? few.update_of[found] & ~Batch::kFirstPlace : Lanes::kLanes;
+  return found != kNoChange ? few.update_of[found] & ~Batch::kFirstPlace : Lanes::kLanes;
 }
 
 // Lists the changes of a lane's update from `at` on, `count` of them; `number`: that of the update.
@@ -124,7 +143,7 @@ MOTIFLUX_DEVICE void list_places(const StreamGraph& graph, const Update& update,
 
 }  // namespace detail
 
-// Lists the first updates of some, whose changes are few, at most `most`, and each of a row of its own.
+// Lists the first updates of some, whose changes are few, at most `most`, and at most two of a row.
 // Called by all lanes of a group.
 template <class Lanes>
 MOTIFLUX_DEVICE void list_few(const Lanes& lanes, const StreamGraph& graph, const Update* updates,

@@ -32,6 +32,13 @@ inline constexpr bool kKnowsEnded = false;
 inline constexpr bool kKnowsEnded = true;
 #endif
 
+// A batch of few changes may change a row twice.
+#if defined(MOTIFLUX_WITHOUT_PAIRS)
+inline constexpr bool kWritesPairs = false;
+#else
+inline constexpr bool kWritesPairs = true;
+#endif
+
 // Blocks at hand are filled up while rows of a batch are prepared; else while they are written.
 #if defined(MOTIFLUX_WITHOUT_FETCHED)
 inline constexpr bool kFetchesBlocks = false;

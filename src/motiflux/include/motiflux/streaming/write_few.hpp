@@ -12,7 +12,10 @@ namespace detail {
 // change. Returns the latter, and notes the first one of the update.
 template <class Batch>
 MOTIFLUX_DEVICE std::uint32_t link_cut(const StreamGraph& graph, const Batch& batch, std::uint32_t change) {
-  if (batch.written[change].old == kNoBlock) return kNoBlock;
+  const WrittenRow& row = batch.written[change];
+  if (row.old == kNoBlock) return kNoBlock;
+  if (batch.pairs != 0)  // an update may cut the version of a row whose first change is another one's
+    return device::device_wide(graph.stages.slot(row.from).cut).exchange(row.old, device::Order::kRelaxed);
   const std::uint64_t moment = batch.moment(change);
   const auto cuts = [&](std::uint32_t other) {
     return is_renewed(batch.written[other]) && batch.written[other].old != kNoBlock;
@@ -20,27 +23,62 @@ MOTIFLUX_DEVICE std::uint32_t link_cut(const StreamGraph& graph, const Batch& ba
   bool is_first = true;
   for (std::uint32_t other = change; other > 0 && batch.moment(other - 1) == moment; --other)
     if (cuts(other - 1)) is_first = false;
-  if (is_first) graph.stages.slot(moment).cut = batch.written[change].old;
+  if (is_first) graph.stages.slot(moment).cut = row.old;
   for (std::uint32_t other = change + 1; other < batch.changes && batch.moment(other) == moment; ++other)
     if (cuts(other)) return batch.written[other].old;
   return kNoBlock;
 }
 
-// Ends a lifetime in the old version of a change's row, and notes which.
+// Ends the lifetime of a change's entry in the old version of its row, and notes which; `number`: of the ends
+// of the row's changes there.
 template <class Batch>
-MOTIFLUX_DEVICE void end_life(const StreamGraph& graph, const Batch& batch, std::uint32_t change) {
-  const WrittenRow& row = batch.written[change];
-  const VersionBefore& before = batch.before[change];
-  const std::uint32_t entry = batch.entries[change];
+MOTIFLUX_DEVICE void end_life(const StreamGraph& graph, const Batch& batch, const WrittenRow& row,
+                              std::uint32_t change, std::uint32_t number) {
+  const VersionBefore& before = batch.before[row.first_change];
+  const std::uint32_t entry = batch.entries[change], ended = before.ended_before + number;
   const auto end = static_cast<std::uint32_t>(batch.moment(change) - before.first);
   view::Version& old = *graph.version(row.old);
   device::device_wide(lives_of(old, row.old_size)[entry].last).store(end, device::Order::kRelaxed);
-  old.ended = before.ended + 1;
+  old.ended = ended + 1;
   if (entry >= view::EndedEntries::kUnknown)
     old.at.entries[0] = view::EndedEntries::kUnknown;
-  else if (before.ended < view::EndedEntries::kMost)
-    old.at.entries[before.ended] = static_cast<std::uint16_t>(entry);
-  if (end < before.clean_until) device::device_wide(old.clean_until).store(end, device::Order::kRelaxed);
+  else if (ended < view::EndedEntries::kMost)
+    old.at.entries[ended] = static_cast<std::uint16_t>(entry);
+  if (number == 0 && end < before.clean_until)
+    device::device_wide(old.clean_until).store(end, device::Order::kRelaxed);
+}
+
+// Ends lifetimes in the old version of a row.
+template <class Batch>
+MOTIFLUX_DEVICE void end_old_lives(const StreamGraph& graph, const Batch& batch, const WrittenRow& row) {
+  std::uint32_t number = 0;
+  for (std::uint32_t change = row.first_change; change != kNoChange; change = batch.second_of(change))
+    if ((batch.states[change] & kEndsOld) != 0 && batch.moment(change) < row.from)
+      end_life(graph, batch, row, change, number++);
+}
+
+// The header of a new version, and what is inserted, if its place is known.
+template <class Batch>
+MOTIFLUX_DEVICE void begin_version(const StreamGraph& graph, const Batch& batch, const WrittenRow& row) {
+  const VersionBefore& before = batch.before[row.first_change];
+  const std::uint32_t second = batch.second_of(row.first_change);
+  const bool inserts_later = before.less[0] != kNoEntry && before.less[1] != kNoEntry;
+  view::Version& fresh = *graph.version(row.fresh);
+  fresh.size = row.fresh_size;
+  fresh.first = row.from;
+  fresh.clean_from = inserts_later ? static_cast<std::uint32_t>(batch.moment(second) - row.from) : 0;
+  fresh.clean_until = row.ended != 0 ? before.leaves : view::Life::kForever;
+  fresh.row = row.row;
+  fresh.ended = row.ended;
+  fresh.at.entries[0] = view::EndedEntries::kUnknown;  // if there are any
+  if (!before.knows_ended()) return;
+  std::uint32_t places[2];
+  for (std::uint32_t number = 0; number < 2; ++number) before.lives(before.less[number], places[number]);
+  insert_entries(graph, batch, row, places);
+  if (row.ended == 0) return;
+  std::uint32_t place;
+  before.lives(before.leaving, place);
+  fresh.at.entries[0] = static_cast<std::uint16_t>(place + before.inserted_before(before.leaving));
 }
 
 // Writes what is known of a lane's row without the entries of its old version, and what readers of the old
@@ -48,22 +86,9 @@ MOTIFLUX_DEVICE void end_life(const StreamGraph& graph, const Batch& batch, std:
 template <class Batch>
 MOTIFLUX_DEVICE void write_ends(const StreamGraph& graph, const Batch& batch, std::uint32_t change) {
   const WrittenRow& row = batch.written[change];
-  if ((batch.states[change] & kEndsOld) != 0) end_life(graph, batch, change);
+  end_old_lives(graph, batch, row);
   if (!is_renewed(row)) return;
-  view::Version& fresh = *graph.version(row.fresh);
-  fresh.size = row.fresh_size;
-  fresh.first = row.from;
-  fresh.clean_from = 0;
-  fresh.clean_until = view::Life::kForever;
-  fresh.row = row.row;
-  fresh.ended = 0;
-  fresh.at.entries[0] = 0;
-  const VersionBefore& before = batch.before[change];
-  if (before.knows_ended()) {
-    std::uint32_t place;
-    before.lives(before.less, place);
-    insert_entry(graph, batch, row, place);
-  }
+  begin_version(graph, batch, row);
   install_old(graph, row, link_cut(graph, batch, change));
 }
 
@@ -107,8 +132,8 @@ template <class Warp, class Batch>
 MOTIFLUX_DEVICE void copy_whole_rows(const Warp& warp, std::uint32_t warp_number, std::uint32_t warps,
                                      const StreamGraph& graph, const Batch& batch) {
   for (std::uint32_t change = warp_number; change < batch.changes; change += warps) {
-    const WrittenRow& row = batch.written[change];
-    if (batch.before[change].knows_ended() || !is_renewed(row)) continue;
+    if (batch.is_second(change) || batch.before[change].knows_ended()) continue;
+    if (!is_renewed(batch.written[change]) || batch.written[change].old_size == 0) continue;
     copy_row(warp, graph, batch, change);
     warp.sync();
     if (warp.leads()) end_part(graph, batch, change);
