@@ -253,7 +253,7 @@ def check_hubs(graph_of: GraphOf, seed: int, policy: str = "random") -> Run:
 def test_rows_of_hubs_are_copied_in_strips(graph_of: GraphOf, policy: str) -> None:
     runs = [check_hubs(graph_of, seed, policy) for seed in range(30 if policy == "random" else 6)]
     assert all(run.helped <= run.copied for run in runs)
-    assert sum(run.copied for run in runs) > 1000
+    assert sum(run.copied for run in runs) > 40 * len(runs)
     assert policy != "random" or sum(run.helped for run in runs) > 100
 
 
