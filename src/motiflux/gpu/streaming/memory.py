@@ -63,9 +63,8 @@ _LOOKS = 1e-3
 _LEAST_BLOCKS = 2
 _LEAST_WARPS = 4
 """Warps of a block at least; the updater is the first warps of one."""
-_PACKET_UPDATES = 32
-_MOST_HELPERS = 512
-"""Groups that are asked to copy strips of a batch, at most."""
+_PACKET_UPDATES, _MOST_HELPERS = 32, 512
+"""Updates of a packet, and groups that are asked to copy strips of a batch, at most."""
 
 
 class Before(NamedTuple):
@@ -209,7 +208,6 @@ class StreamMemory:
 
     @property
     def _helpers(self) -> int:
-        """How many groups are asked to copy strips of a batch, at most."""
         return 0 if {"helpers", "strips"} & self._settings.without else min(_MOST_HELPERS, self._groups)
 
     def _make_rings(self) -> None:
