@@ -52,7 +52,7 @@ MOTIFLUX_DEVICE Next next_of_updater(const Stream& stream, const Pending& pendin
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
 inline constexpr std::uint32_t kFewChanges = 4;  // so that tests have both
 #else
-inline constexpr std::uint32_t kFewChanges = 64;
+inline constexpr std::uint32_t kFewChanges = 128;
 #endif
 
 // Of the updater, in shared memory.
