@@ -3,8 +3,8 @@
 ``motiflux bench streaming``, on a machine with a GPU (``MOTIFLUX_DEVICE`` names it; default ``cuda``). Graphs
 are drawn: *flows* among 2^17 hosts (``MOTIFLUX_FLOWS`` is the scale), directed, with labels of edges, of
 which a host has at most 1,000; a *power law*, R-MAT 16 with labels of vertices (``MOTIFLUX_RMAT``); and
-*hubs*, eight vertices of 40,000 neighbours (``MOTIFLUX_HUB``), which all updates change: the limit of few
-updater warps, which copy a hub's row for each insertion. Half of the updates are insertions.
+*hubs*, eight vertices of 40,000 neighbours (``MOTIFLUX_HUB``), which all updates change: an
+insertion copies the row of a hub. Half of the updates are insertions.
 They arrive as a Poisson process of 1,000 to two million a second
 (``MOTIFLUX_RATES``), for half a second each (``MOTIFLUX_LOAD_SECONDS``), at most 100,000. Times are wall
 clock, in microseconds.

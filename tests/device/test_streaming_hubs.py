@@ -108,6 +108,16 @@ def test_hubs_are_answered_without_helpers_and_without_strips(gpu: Device, witho
 
 
 @pytest.mark.turns(4, "emulated")
+def test_hubs_are_answered_in_batches_of_many_changes(gpu: Device) -> None:
+    """Without checks, which have small batches in shared memory, and with all batches sorted."""
+    copied = 0
+    for seed in range(20):
+        runs = check_hubs(gpu, seed, without=frozenset({"few"}), checks=False)
+        copied += runs.counters["strips_copied"]
+    assert copied > 200
+
+
+@pytest.mark.turns(4, "emulated")
 def test_a_stream_of_hubs_may_be_parked_at_any_time(gpu: Device) -> None:
     random = np.random.default_rng(3)
 
