@@ -15,6 +15,7 @@ from motiflux.cluster.shards.gpu_parts import PartsOnGpu
 from motiflux.device import devices_like
 from motiflux.gpu.runtime.launches import Result
 from tests.inline_ray import InlineRay, replace_ray
+from tests.unit.test_sharded_edge_conditions import NAMES, write_files
 from tests.unit.test_sharded_search import DIRECTED, PATTERNS, random_graph, search_of
 
 pytestmark = pytest.mark.devices("emulated", "cuda", reason="these count on a GPU")
@@ -136,6 +137,20 @@ def test_a_cluster_counts_sharded_graphs_on_gpus(ray: InlineRay, device: str, tm
             assert (limited, limited.complete) == (min(limit, total), total <= limit)
         with pytest.raises(mf.DeviceMemoryError, match="smaller memory="):
             cluster.count(made, PATTERNS[1], device=device, gpu_memory=100)
+
+
+def test_gpus_count_with_conditions_on_edges(ray: InlineRay, device: str, tmp_path: Path) -> None:
+    paths, vertices, graph = write_files(tmp_path, 1, directed=False)
+    with mf.Cluster() as cluster:
+        made = cluster.shard(
+            paths, tmp_path / "g", attributes=None, vertices=vertices, shards=2, memory="1MB", **NAMES
+        )
+        for pattern in (
+            "(a)-[x]-(b)-[y]-(c)--(a) WHERE x.amount > 2 AND y.tag = 'x'",
+            "(a:0)-[x]-(b), (a)-[y]-(c), (a)--(d) WHERE x.amount = 3 AND y.amount = 3",
+        ):
+            expected = mf.count(graph, pattern, device="cpu")
+            assert cluster.count(made, pattern, device=device) == expected > 0
 
 
 def test_a_cluster_without_gpus_says_so(

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.cluster.shards import judging, search, sharded
+from motiflux.cluster.shards import conditions, judging, search, sharded
 from tests.inline_ray import InlineRay, replace_ray
+from tests.unit.cli_run import motiflux, only_json
 from tests.unit.test_sharded_calls import rows_in
 from tests.unit.test_sharded_edges import at_edges
 
@@ -134,7 +135,9 @@ def test_calls_with_conditions_on_edges_are_those_of_the_whole_graph(
         assert not list((tmp_path / "g").glob("judged-*")), "bits of conditions are deleted"
 
 
-def test_attributes_of_edges_are_those_that_were_named(ray: InlineRay, tmp_path: Path) -> None:
+def test_attributes_of_edges_are_those_that_were_named(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     paths, _, graph = write_files(tmp_path, 2, directed=True)
     with mf.Cluster() as cluster:
         without = cluster.shard(paths, tmp_path / "g", directed=True, **NAMES)
@@ -157,6 +160,9 @@ def test_attributes_of_edges_are_those_that_were_named(ray: InlineRay, tmp_path:
             cluster.count(named, f"(a){long} WHERE {asked}")
         with pytest.raises(mf.PatternError, match="found one of edges"):
             cluster.count(named, "(a)-[x]->(b)-[y]->(c) WHERE x.tag < y.tag")
+        monkeypatch.setattr(conditions, "MOST_KINDS", 7)
+        with pytest.raises(mf.PatternError, match=r"fewer conditions on edges .* 8 kinds"):
+            cluster.count(named, "(a)-[x]->(b) WHERE x.tag = 'yy'")
 
 
 def test_files_without_a_column_and_of_other_kinds(ray: InlineRay, tmp_path: Path) -> None:
@@ -176,3 +182,13 @@ def test_files_without_a_column_and_of_other_kinds(ray: InlineRay, tmp_path: Pat
             for one in ("x.size < 2", "x.size > 8", "x.size IS NULL", "x.size IS NOT NULL")
         ]
         assert counts == [2, 1, 2, 3]
+
+
+def test_the_command_line_keeps_attributes_of_edges(ray: InlineRay, tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("src,dst,size,tag\n1,2,3,x\n2,3,4,y\n1,3,9,x\n")
+    there = ("--cluster", "local", "--memory", "1MB", "--json")
+    named = ("--attribute", "size", "--attribute", "tag")
+    only_json(motiflux("shard", tmp_path / "e.csv", "-o", tmp_path / "g", *named, *there))
+    pattern = "(a)-[x]-(b)-[y]-(c) WHERE x.size > 3 AND y.tag = 'x'"
+    found = only_json(motiflux("count", tmp_path / "g", pattern, *there))
+    assert found["count"] == 3, "3-2-1, 2-3-1 and 3-1-2"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import random
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +13,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.cluster.shards import edge_images, pairs, search, sharded
-from motiflux.cluster.shards.edge_images import RangeEdges
+from motiflux.api.edge_witnesses import bound_query_edge
+from motiflux.cluster.shards import edge_images, pairs, rows, search, sharded
+from motiflux.cluster.shards.edge_images import RangedEdges, RangeEdges
 from motiflux.cluster.shards.pairs import PairSums, Runs, added, keys_of, ranges_of_keys
+from motiflux.cluster.shards.planning import image_plan_of, ranged_images
+from motiflux.cluster.shards.rows import Rows
+from motiflux.cluster.shards.search import RangeSearch
+from motiflux.cpu.image_counts import times_of
+from motiflux.plan.bind import bind
+from motiflux.request.deadline import Deadline
+from motiflux.request.request import make_request
 from tests.inline_ray import InlineRay, WorkerCrashedError, replace_ray
+from tests.sharded import ids_of
+from tests.sharded import sharded as shards_of
 from tests.unit.test_sharded_calls import PATTERNS, made_in
+from tests.unit.test_sharded_search import DIRECTED as SEARCHED_DIRECTED
+from tests.unit.test_sharded_search import PATTERNS as SEARCHED
+from tests.unit.test_sharded_search import random_graph
 
 DIRECTED = ["(a)-->(b)-->(c)-->(a)", "(a)-->(b)--(c)", "(a)-[:0]->(b)<-[:1]-(c)", "(a)--(b)--(c)--(a)"]
 
@@ -113,6 +132,61 @@ def test_orbits_of_edges_are_those_of_the_whole_graph(
         assert (written.rows, written.complete) == (len(found), True)
         late = cluster.edge_orbits(made, size, timeout=0.0)
         assert (late.complete, late.counts.shape) == (False, (0, len(expected.columns)))
+
+
+@pytest.mark.turns(4)
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 10**6),
+    directed=st.booleans(),
+    semantics=st.sampled_from(["isomorphism", "induced", "homomorphism"]),
+    by=st.sampled_from(["auto", "listing", "rooted"]),
+    cut=st.floats(0, 1),
+    memory=st.sampled_from([20_000, 60_000, 1 << 20]),
+)
+def test_numbers_of_pairs_are_those_of_the_whole_graph(
+    seed: int, directed: bool, semantics: Any, by: str, cut: float, memory: int
+) -> None:
+    graph = random_graph(seed, directed=directed)
+    every = SEARCHED + SEARCHED_DIRECTED if directed else SEARCHED
+    query = mf.Pattern.parse(random.Random(seed).choice(every))
+    request = make_request(threads=1, semantics=semantics, symmetry="embeddings")
+    request = replace(request, tuning={**request.tuning, "images_by": by})
+    edges = [bound_query_edge(query, one, graph) for one in query.edges]
+    bound = bind(query, graph)
+    asked: list[Any] = [((one.source, one.target), bound.rows_of(one)) for one in edges]
+    expected = mf.count_per_edge(graph, query, semantics=semantics)
+    layout, parts = shards_of(graph, 3)
+    plan = image_plan_of(graph, query, asked, request, Deadline.after(None))
+    found: dict[tuple[int, int, int], int] = {}
+    middle = int(cut * layout.entries)
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(rows, "_LEAST_PIECE", 8)
+        patch.setattr(search, "_LEAST", 0)
+        patch.setattr(edge_images, "_ARCS_AT_ONCE", 5)
+        patch.setattr(os, "fsync", lambda file: None)
+        for images in ranged_images(graph, query, plan, request, Deadline.after(None)):
+            either = tuple(not directed or edges[plan.class_of.index(one)].either for one in images.classes)
+            ranged = RangedEdges(images, either, directed)
+            made = Rows(layout, parts, [True, False, False], None, memory // search.SHARE_OF_ROWS)
+            searched = RangeSearch(made, images.ranged, memory, 1, share=ranged.share)
+            counts = RangeEdges(searched, ranged, PairSums(len(images.classes), folder, 2_000))
+            for ends in ((middle, layout.entries), (0, middle)):
+                searched.each(*ends, None, None, counts.add)
+            runs = Runs([f"{folder}/{name}" for name, _ in counts.sums.take()], range(len(images.classes)))
+            for number, (keys, words, _) in zip(images.classes, runs.sums(0, 1 << 64), strict=True):
+                times = times_of(plan, plan.searches[number], number)
+                for key, word in zip(keys.tolist(), words.tolist(), strict=True):
+                    found[number, key >> 32, key & 0xFFFFFFFF] = word * times
+    ids = ids_of(graph, layout).all().tolist()
+    place = {one: at for at, one in enumerate(ids)}
+    ends = [[place[one] for one in some.tolist()] for some in (expected.sources, expected.targets)]
+    labels = expected.to_arrow().to_pydict().get("label", [0] * len(expected))
+    for column, (one, number) in enumerate(zip(query.edges, plan.class_of, strict=True)):
+        for source, target, label, count in zip(*ends, labels, expected.counts[:, column], strict=True):
+            pair = (source, target) if directed else (min(source, target), max(source, target))
+            accepted = one.labels is None or label in one.labels
+            assert count == (found.get((number, *pair), 0) if accepted else 0)
 
 
 def test_numbers_of_a_lost_task_are_not_added_again(

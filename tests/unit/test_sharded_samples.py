@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.cluster.shards import ranges, sampling, search, sharded
+from motiflux.cluster.shards import listing, ranges, sampling, search, sharded
 from tests.inline_ray import InlineRay, replace_ray
 from tests.unit.test_sharded_calls import PATTERNS, made_in, rows_of
 
@@ -24,6 +24,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> InlineRay:
     monkeypatch.setattr(sampling, "_BLOCK", 30)
     monkeypatch.setattr(sampling, "_BYTES_OF_DRAW", 0)
     monkeypatch.setattr(ranges, "LEAST_ENTRIES", 2)
+    monkeypatch.setattr(listing, "_LISTED", 3)
     monkeypatch.setattr(os, "fsync", lambda file: None)
     return replace_ray(monkeypatch, nodes=2)
 
@@ -90,6 +91,16 @@ def test_random_rows_that_there_are_none_of(ray: InlineRay, tmp_path: Path) -> N
                 cluster.sample(made, PATTERNS[0], 1, **given)
         with pytest.raises(mf.ArgumentError, match="pattern"):
             cluster.sample(made, "(a)-[*1..2]-(b)", 3)
+
+
+def test_ranges_of_too_many_rows_are_refused(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "_MOST_OF_RANGE", 10)
+    with mf.Cluster() as cluster:
+        made, _ = made_in(cluster, tmp_path, 3)
+        with pytest.raises(mf.CountOverflowError, match="fewer than 10 rows"):
+            cluster.sample(made, PATTERNS[1], 5).to_numpy()
 
 
 def test_numbers_beyond_64_bits_are_drawn() -> None:

@@ -47,6 +47,14 @@ def run(
     ] = None,
     dst: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of targets.")] = None,
     label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of edge labels.")] = None,
+    attributes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attribute",
+            metavar="COLUMN",
+            help="Attribute of edges, for conditions of patterns; may be given several times. Default: none.",
+        ),
+    ] = None,
     vertices: Annotated[
         list[Path] | None,
         typer.Option(
@@ -70,6 +78,7 @@ def run(
             src=src,
             dst=dst,
             label=label,
+            attributes=attributes or (),
             vertices=vertices or (),
             vertex_id=vertex_id,
             vertex_label=vertex_label,

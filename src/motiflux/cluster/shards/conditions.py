@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from motiflux.cluster.driver import raise_own
 from motiflux.cluster.shards.allowance import Allowance, Bits
-from motiflux.cluster.shards.judging import MOST_CONDITIONS, Judged, sketch_columns
+from motiflux.cluster.shards.judging import MOST_CONDITIONS, MOST_KINDS, Judged, sketch_columns
 from motiflux.cluster.shards.layout import Ids
 from motiflux.cluster.shards.ranks import Ranked, make_ranks
 from motiflux.cluster.shards.values import AskValues, Names, VertexValues, name_of
@@ -150,6 +150,11 @@ def _judged(graph: ShardedGraph, pattern: Pattern) -> Judged | None:
         raise PatternError(
             f"expected at most {MOST_CONDITIONS} different conditions on edges in a sharded graph, "
             f"found {len(conditions)}"
+        )
+    if (kinds := graph.layout.kinds << len(conditions)) > MOST_KINDS:
+        raise PatternError(
+            "expected fewer conditions on edges in a sharded graph of so many labels, found "
+            f"{len(conditions)}: they make {kinds:,} kinds of entries, {MOST_KINDS:,} are the most"
         )
     shards = range(len(graph.served().actors))
     return graph.judged(

@@ -23,6 +23,8 @@ from motiflux.io.binary.sections import SectionFile, write_sections
 
 MOST_CONDITIONS = 8
 """Different conditions on edges of one pattern: each doubles the number of kinds."""
+MOST_KINDS = 1 << 20
+"""Kinds of entries, of which plans have tables."""
 _AT_ONCE = 1 << 20
 """Entries whose copies are judged at a time."""
 

@@ -25,6 +25,8 @@ from motiflux.types import VERTEX_DTYPE, VertexArray
 BYTES_OF_VERTEX = 20
 """Bytes that a vertex of a part takes while its id is looked up."""
 _BLOCK = 1 << 16
+_LISTED = 1 << 17
+"""A range of more rows is halved before some of them are picked."""
 _STEPS_OF_ENTRY = 4
 """A part may take this number of steps of the search for each entry that was read for it."""
 
@@ -122,8 +124,34 @@ class RowLister:
                 break
         return blocks, left
 
-    def picked(self, first: int, last: int, places: Places) -> IdRows:
-        """Return the rows at ascending places among those of a range of entries, without their images."""
+    def picked(self, first: int, last: int, rows: int, places: Places) -> IdRows:
+        """Return the rows at ascending places among those of a range of entries, without their images.
+
+        A range of many rows is halved, and its first half counted: only halves with places are listed.
+
+        Parameters
+        ----------
+        rows
+            The number of rows of the range.
+        """
+        found: list[IdRows] = []
+        waiting = [(first, last, rows, places)]
+        while waiting:
+            begin, end, number, wanted = waiting.pop()
+            if number <= _LISTED or end - begin == 1:
+                found.append(self._picked_here(begin, end, wanted))
+                continue
+            middle = (begin + end) // 2
+            counted = self._search.each(begin, middle, None, None, self._search.counted).total
+            halves = np.split(wanted, [int(np.searchsorted(wanted, counted))])
+            sides = [
+                (begin, middle, counted, halves[0]),
+                (middle, end, number - counted, halves[1] - counted),
+            ]
+            waiting += [side for side in sides[::-1] if len(side[3])]
+        return np.concatenate(found)
+
+    def _picked_here(self, first: int, last: int, places: Places) -> IdRows:
         picking = _Picking(places)
         with suppress(_EnoughError):
             self.search.whole(first, last, partial(self._pick_part, picking))

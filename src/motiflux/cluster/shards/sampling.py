@@ -30,7 +30,7 @@ from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.sharded import Stage
 from motiflux.cluster.shards.tasks import picked_rows
 from motiflux.cluster.tasks import BlockSource
-from motiflux.errors import ArgumentError
+from motiflux.errors import ArgumentError, CountOverflowError
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.request.deadline import Deadline
@@ -47,6 +47,7 @@ _BYTES_OF_DRAW = 64
 """Bytes of a row beside its ids, while it is drawn."""
 _ROWS_OF_TASK = 1 << 18
 _BLOCK = 1 << 16
+_MOST_OF_RANGE = 1 << 62
 
 
 def sample_sharded(
@@ -111,6 +112,11 @@ class _Sampling:
         total = sum(counts)
         if total == 0:
             return NoRows(complete=True)
+        if max(counts) >= _MOST_OF_RANGE:
+            raise CountOverflowError(
+                f"sample: expected ranges of entries of fewer than {_MOST_OF_RANGE:,} rows, "
+                f"found one of {max(counts):,}"
+            )
         drawn, image = _drawn(total, images.of_each, wanted, seed)
         rows = self._picked(counts, drawn)
         if rows is None:
@@ -144,7 +150,7 @@ class _Sampling:
             for start in range(first, last, _ROWS_OF_TASK):
                 own = order[start : min(last, start + _ROWS_OF_TASK)]
                 inside = (drawn[own] - before[number]).astype(np.int64)
-                tasks.append(partial(picked_rows, job, begin, end, inside))
+                tasks.append(partial(picked_rows, job, begin, end, counts[number], inside))
                 places.append(own)
         stage = Stage(self._workers, f"sample {self._workers.pattern}", tasks)
         if not self._run(stage):

@@ -95,9 +95,17 @@ def write_range(
     return watch.done((rows, len(data) if rows > 0 else 0, rows), left)
 
 
-def picked_rows(job: ShardJob, first: int, last: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows of a range of entries at ascending places, in ids: [places, vertices]."""
-    return _lister(job).picked(first, last, places)
+def picked_rows(
+    job: ShardJob, first: int, last: int, rows: int, places: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the rows of a range of entries at ascending places, in ids: [places, vertices].
+
+    Parameters
+    ----------
+    rows
+        The number of rows of the range.
+    """
+    return _lister(job).picked(first, last, rows, places)
 
 
 def images_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
