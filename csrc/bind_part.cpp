@@ -56,30 +56,81 @@ graph::RowPiece as_piece(const PyPiece& piece) {
   return made;
 }
 
-// Where the slices of rows lie among the neighbours, and the number of their entries: of the row of ids[i],
-// those from least[i] up to most[i]. The first row is that of vertex `first`.
+// The slices of rows: of the row of ids[i] the neighbours from least[i] up to most[i]. The first row is that
+// of vertex `first`.
+class RowsIn {
+ public:
+  RowsIn(const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors,
+         std::int64_t first, const PyIds& ids, const PyIds& least, const PyIds& most)
+      : offsets_(offsets), neighbors_(neighbors), first_(first), ids_(ids), least_(least), most_(most) {
+    if (least.size() != ids.size() || most.size() != ids.size())
+      throw nb::value_error("two ids for each row expected");
+  }
+
+  // Where a slice begins and ends among the neighbours.
+  std::pair<std::int64_t, std::int64_t> slice(std::size_t row) const {
+    const auto at = static_cast<std::uint64_t>(ids_.data()[row] - first_);
+    if (at + 1 >= offsets_.size() || offsets_.data()[at] > offsets_.data()[at + 1] ||
+        offsets_.data()[at + 1] > neighbors_.size())
+      throw nb::value_error("rows within the neighbours expected");
+    const std::uint32_t* const all = neighbors_.data();
+    const std::uint32_t* const last = all + offsets_.data()[at + 1];
+    const std::uint32_t* const begin = std::lower_bound(all + offsets_.data()[at], last, least_.data()[row]);
+    return {begin - all, std::lower_bound(begin, last, most_.data()[row]) - all};
+  }
+
+ private:
+  const InputArray<std::uint64_t>& offsets_;
+  const InputArray<std::uint32_t>& neighbors_;
+  std::int64_t first_;
+  const PyIds &ids_, &least_, &most_;
+};
+
+// Where the slices of rows lie among the neighbours, and the number of their entries.
 nb::tuple slice_rows(const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors,
                      std::int64_t first, const PyIds& ids, const PyIds& least, const PyIds& most) {
   const std::size_t rows = ids.size();
-  if (least.size() != rows || most.size() != rows) throw nb::value_error("two ids for each row expected");
+  const RowsIn given(offsets, neighbors, first, ids, least, most);
   std::vector<std::int64_t> begins(rows), ends(rows);
   std::int64_t entries = 0;
   {
     const FreeGil free_gil;
     for (std::size_t row = 0; row < rows; ++row) {
-      const auto at = static_cast<std::uint64_t>(ids.data()[row] - first);
-      if (at + 1 >= offsets.size() || offsets.data()[at] > offsets.data()[at + 1] ||
-          offsets.data()[at + 1] > neighbors.size())
-        throw nb::value_error("rows within the neighbours expected");
-      const std::uint32_t* const all = neighbors.data();
-      const std::uint32_t* const last = all + offsets.data()[at + 1];
-      const std::uint32_t* const begin = std::lower_bound(all + offsets.data()[at], last, least.data()[row]);
-      begins[row] = begin - all;
-      ends[row] = std::lower_bound(begin, last, most.data()[row]) - all;
+      std::tie(begins[row], ends[row]) = given.slice(row);
       entries += ends[row] - begins[row];
     }
   }
   return nb::make_tuple(to_numpy(std::move(begins)), to_numpy(std::move(ends)), entries);
+}
+
+// The slices of the first rows that have at most so many entries together, and whether the only one is cut
+// short: of the first row, if its slice has more of them, those behind `skip` entries. The entries of a
+// neighbour stay together.
+nb::tuple first_slices(const InputArray<std::uint64_t>& offsets, const InputArray<std::uint32_t>& neighbors,
+                       std::int64_t first, const PyIds& ids, const PyIds& least, const PyIds& most,
+                       std::int64_t entries, std::int64_t skip) {
+  const RowsIn given(offsets, neighbors, first, ids, least, most);
+  std::vector<std::int64_t> begins, ends;
+  bool cut_short = false;
+  {
+    const FreeGil free_gil;
+    for (std::size_t row = 0; row < ids.size(); ++row) {
+      auto [begin, end] = given.slice(row);
+      if (row == 0) begin = std::min(begin + skip, end);
+      if (row > 0 && end - begin > entries) break;
+      if (end - begin > entries) {
+        std::int64_t until = begin + std::max<std::int64_t>(entries, 1);
+        while (until < end && neighbors.data()[until] == neighbors.data()[until - 1]) ++until;
+        cut_short = until < end;
+        end = until;
+      }
+      begins.push_back(begin);
+      ends.push_back(end);
+      entries -= end - begin;
+      if (cut_short) break;
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(begins)), to_numpy(std::move(ends)), cut_short);
 }
 
 template <class T>
@@ -228,6 +279,8 @@ nb::tuple divide(const graph::PartWeights& weights, std::vector<std::uint32_t> a
 void bind_part(nb::module_& module) {
   module.def("slice_rows", &slice_rows, nb::arg("offsets"), nb::arg("neighbors"), nb::arg("first"),
              nb::arg("ids"), nb::arg("least"), nb::arg("most"));
+  module.def("first_slices", &first_slices, nb::arg("offsets"), nb::arg("neighbors"), nb::arg("first"),
+             nb::arg("ids"), nb::arg("least"), nb::arg("most"), nb::arg("entries"), nb::arg("skip"));
   module.def("take_entries", &take_entries, nb::arg("values"), nb::arg("begins"), nb::arg("ends"));
   nb::class_<graph::PartWeights>(module, "PartWeights")
       .def("divide", &divide, nb::kw_only(), nb::arg("arcs"), nb::arg("needed"), nb::arg("less"),

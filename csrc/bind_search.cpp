@@ -617,16 +617,35 @@ nb::tuple count(const OwnedNativePlan& native_plan, int threads, std::optional<s
   return nb::make_tuple(to_python(total), static_cast<int>(control.reason()), sizes);
 }
 
+// Most searches of parts of a sharded graph take less than starting a thread does.
+constexpr double kUnwatchedSeconds = 5e-4;
+
 // The number of embeddings of a portion, the reason why the search ended, and the items left; these are of no
 // use if the reason is not kNone.
 nb::tuple count_portion(const OwnedNativePlan& native_plan, const PyPortion& given, int threads,
                         std::optional<std::uint64_t> limit, std::optional<double> timeout) {
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
+  search::Portion portion = as_portion(native_plan.get(), given);
+  Wide begun;
+  if (!limit && !timeout && !portion.seconds && !portion.work && !portion.rows) {
+    search::Control control(0, 1, std::nullopt);
+    search::Portion first = portion;
+    first.seconds = kUnwatchedSeconds;
+    search::Pool pool(control, first);
+    {
+      const FreeGil free_gil;
+      begun = search::count(native_plan.get(), control, 1, std::nullopt, nullptr, &pool);
+    }
+    portion.items = pool.left();
+    if (control.reason() != search::Stop::kNone || portion.items.empty())
+      return nb::make_tuple(to_python(begun), static_cast<int>(control.reason()), to_python(portion.items));
+  }
   search::Control control(0, threads, timeout);
-  search::Pool pool(control, as_portion(native_plan.get(), given));
+  search::Pool pool(control, portion);
   Wide total;
   run_watched([&] { total = search::count(native_plan.get(), control, threads, limit, nullptr, &pool); },
               [] { return true; }, [&] { control.stop(search::Stop::kCancelled); });
+  total += begun;
   return nb::make_tuple(to_python(total), static_cast<int>(control.reason()), to_python(pool.left()));
 }
 

@@ -117,9 +117,15 @@ class PartOf final : public Part {
     keys_ = std::move(keys);
     keep_within(spans);
     leads_.clear();
+    having_rows_ = {number_of_vertices(), 0};
     for (const PartKey& key : keys_)
-      for (const PartKey::Pair& pair : key.pairs)
-        leads_.push_back({bit(pair.source), pair.side, span_of(within_, bit(pair.target))});
+      for (const PartKey::Pair& pair : key.pairs) {
+        const IdSpan sources = span_within(pair.source, spans);
+        if (sources.first == sources.last) continue;
+        having_rows_.first = std::min(having_rows_.first, sources.first);
+        having_rows_.last = std::max(having_rows_.last, sources.last);
+        leads_.push_back({bit(pair.source), pair.side, span_within(pair.target, spans)});
+      }
     bytes_ = bytes;
     rows_.resize(keys_.size());
     // Pages that are not written take no memory.
@@ -140,8 +146,8 @@ class PartOf final : public Part {
   RowSlices slices(std::int64_t first, std::size_t most) const override {
     RowSlices found;
     std::vector<IdSpan> own;
-    const std::int64_t begin = std::max<std::int64_t>(first, 0);
-    for (std::int64_t v = begin; v < number_of_vertices() && found.ids.size() < most; ++v) {
+    const std::int64_t begin = std::max<std::int64_t>(first, having_rows_.first);
+    for (std::int64_t v = begin; v < having_rows_.last && found.ids.size() < most; ++v) {
       const Mask mask = within_[static_cast<std::size_t>(v)];
       if (mask == 0) continue;
       own.clear();
@@ -335,12 +341,23 @@ class PartOf final : public Part {
     spans.resize(last + 1);
   }
 
-  static IdSpan span_of(const std::vector<Mask>& masks, Mask own) {
+  static IdSpan span_of(std::span<const Mask> masks, Mask own) {
     const auto has = [&](Mask mask) { return (mask & own) != 0; };
     const auto first = std::find_if(masks.begin(), masks.end(), has);
     if (first == masks.end()) return {};
     const auto last = std::find_if(masks.rbegin(), masks.rend(), has);
     return {first - masks.begin(), masks.rend() - last};
+  }
+
+  // The span of the candidates of a query vertex, which lies within the given one.
+  IdSpan span_within(std::uint32_t query_vertex, std::span<const IdSpan> spans) const {
+    if (query_vertex >= spans.size()) return span_of(within_, bit(query_vertex));
+    const std::int64_t first = std::clamp<std::int64_t>(spans[query_vertex].first, 0, number_of_vertices());
+    const std::int64_t last = std::clamp<std::int64_t>(spans[query_vertex].last, first, number_of_vertices());
+    const IdSpan found = span_of(
+        std::span(within_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)),
+        bit(query_vertex));
+    return found.first < found.last ? IdSpan{found.first + first, found.last + first} : IdSpan{};
   }
 
   template <class Allows>
@@ -467,6 +484,7 @@ class PartOf final : public Part {
   std::size_t size_ = 0;      // their number
   std::vector<PartKey> keys_;
   std::vector<Leads> leads_;  // of all keys
+  IdSpan having_rows_;        // candidates that may have a row
   std::vector<Listed> rows_;  // of each key
   std::uint64_t bytes_ = 0;
   std::vector<PartKey> arcs_;

@@ -24,6 +24,7 @@ struct Box {
 // Sums of the cells of an arc over rectangles.
 class Sums {
  public:
+  Sums() = default;
   Sums(const PartWeights& weights, const PartWeights::Arc& arc)
       : source_(arc.source), target_(arc.target), width_(weights.buckets(arc.target) + 1) {
     const std::size_t rows = weights.buckets(source_), columns = width_ - 1;
@@ -52,8 +53,8 @@ class Sums {
  private:
   std::uint64_t at(std::size_t row, std::size_t column) const { return sums_[row * width_ + column]; }
 
-  std::uint32_t source_, target_;
-  std::size_t width_;
+  std::uint32_t source_ = 0, target_ = 0;
+  std::size_t width_ = 0;
   std::vector<std::uint64_t> sums_;
 };
 
@@ -64,12 +65,15 @@ class Divider {
     if (vertices_ > kMostVertices) throw std::invalid_argument("at most 32 query vertices expected");
     for (std::uint32_t vertex = 0; vertex < vertices_; ++vertex)
       if (weights.buckets(vertex) > UINT8_MAX) throw std::invalid_argument("at most 255 buckets expected");
-    for (const PartWeights::Arc& arc : weights.arcs) sums_.emplace_back(weights, arc);
-    const auto check = [&](std::uint32_t arc) {
+    sums_.resize(weights.arcs.size());
+    std::vector<bool> summed(sums_.size());
+    const auto sum = [&](std::uint32_t arc) {
       if (arc >= sums_.size()) throw std::invalid_argument("arcs that have weights expected");
+      if (!summed[arc]) sums_[arc] = Sums(weights, weights.arcs[arc]);
+      summed[arc] = true;
     };
-    std::for_each(costs.arcs.begin(), costs.arcs.end(), check);
-    std::for_each(costs.needed.begin(), costs.needed.end(), check);
+    std::for_each(costs.arcs.begin(), costs.arcs.end(), sum);
+    std::for_each(costs.needed.begin(), costs.needed.end(), sum);
     for (const auto& [less, greater] : costs.less)
       if (std::max(less, greater) >= vertices_) throw std::invalid_argument("no such query vertex");
     for (const auto& sources : costs.sources)
@@ -337,7 +341,7 @@ class Divider {
   const PartWeights& weights_;
   const PartCosts& costs_;
   std::uint32_t vertices_;
-  std::vector<Sums> sums_;
+  std::vector<Sums> sums_;  // of the arcs that costs name
   PartBoxes found_;
 };
 

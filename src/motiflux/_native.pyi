@@ -112,6 +112,16 @@ def slice_rows(
     least: NDArray[np.int64],
     most: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]: ...
+def first_slices(
+    offsets: NDArray[np.uint64],
+    neighbors: NDArray[np.uint32],
+    first: int,
+    ids: NDArray[np.int64],
+    least: NDArray[np.int64],
+    most: NDArray[np.int64],
+    entries: int,
+    skip: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]: ...
 def take_entries(
     values: NDArray[Any], begins: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[Any]: ...

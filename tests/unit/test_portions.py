@@ -82,6 +82,18 @@ def counted(
     return total, tasks
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
+def test_a_portion_without_bounds_is_counted_whole(pattern: str, threads: int) -> None:
+    few, many = graph_of(1, vertices=20), graph_of(1, vertices=60)
+    for graph in (few, many):  # one takes less time than starting a thread, the other more
+        plan, request = planned(graph, pattern)
+        search = native_search(graph, plan, request)
+        portion = ([roots(0, search.units)], None, None, None)
+        found = _native.count_portion(search, portion, threads, None, None)
+        assert found == (_native.count(search, 1, None, None, None, False)[0], 0, [])
+
+
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
 @pytest.mark.parametrize("bounds", [(0.0, None), (None, 1)], ids=["no time", "little work"])
 def test_the_counts_of_portions_add_up(pattern: str, bounds: tuple[float | None, int | None]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.cluster.shards import ranges
+from motiflux.cluster.shards import estimating, ranges
 from motiflux.cluster.shards.ranges import Ranges
 from motiflux.statistics import GROUP, Tally, confidence_interval
 from tests.inline_ray import InlineRay, replace_ray
@@ -21,7 +21,7 @@ TRIANGLE = "(a)--(b)--(c)--(a)"
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> InlineRay:
     monkeypatch.setattr(ranges, "LEAST_ENTRIES", 4)
-    monkeypatch.setattr(ranges, "PARTS", 1e9)
+    monkeypatch.setattr(estimating, "expected_parts", lambda graph, planned: 1e12)
     return replace_ray(monkeypatch, nodes=2)
 
 
@@ -45,9 +45,9 @@ def test_each_entry_is_in_one_range(entries: int, each: int) -> None:
 def test_a_graph_that_has_few_parts_is_counted() -> None:
     made = Ranges.of(1 << 30)
     assert (made.each, Ranges.of(100).each) == (1024, 1)
-    assert made.most_groups(10**9, 10**9) == 0
-    assert made.most_groups(10**9, 10**8) == 6
-    assert made.most_groups(10**12, 10**9) == 1024
+    assert made.most_groups(2.0) == 0
+    assert made.most_groups(200.0) == 6
+    assert made.most_groups(2e6) == 1024
 
 
 def test_groups_have_the_count_as_their_mean() -> None:
@@ -105,6 +105,28 @@ def test_all_entries_are_counted_where_that_is_less_work(ray: InlineRay, tmp_pat
         late = cluster.estimate(made, TRIANGLE, timeout=0.0)
         assert not late.complete
         assert late.low <= exact <= late.high
+
+
+def test_ranges_are_drawn_only_if_a_count_is_expected_to_have_more_parts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    replace_ray(monkeypatch, nodes=2)
+    monkeypatch.setattr(ranges, "LEAST_ENTRIES", 4)
+    house = "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)"
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path)
+        assert made.nbytes < made.memory
+        assert cluster.estimate(made, house, samples=GROUP).estimator == "exact"
+        made.close()
+        small = cluster.open_sharded(tmp_path / "g", memory=made.nbytes // 2)
+        told = cluster.explain(small, house).report.predicted
+        assert told is not None
+        assert told.tasks is not None
+        assert told.tasks.shards is not None
+        assert told.tasks.shards.parts > 2 * GROUP
+        drawn = cluster.estimate(small, house, samples=GROUP)
+        assert drawn.estimator == "ranges"
+        assert drawn.low <= mf.count(graph, house) <= drawn.high
 
 
 def test_what_an_estimate_of_a_sharded_graph_does_not_have_is_refused(ray: InlineRay, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from motiflux.cluster.shards import rows, search
 from motiflux.cluster.shards.images import RangeImages, Sums
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.planning import image_plan_of, ranged, ranged_images
-from motiflux.cluster.shards.rows import Cut, Rows
+from motiflux.cluster.shards.rows import Cut, RowArrays, Rows, Slices
 from motiflux.cluster.shards.search import RangeSearch
 from motiflux.cpu.image_counts import times_of
 from motiflux.request.deadline import Deadline
@@ -133,6 +133,50 @@ def test_counts_are_those_of_the_whole_graph(
         patch.setattr(search, "_LEAST", 0)
         found, _ = count_in_ranges(graph, pattern, memory, cuts, shards, hot, **options)
     assert found == mf.count(graph, pattern, **options)
+
+
+@pytest.mark.parametrize(("pattern", "memory"), [(PATTERNS[3], 15_000), (PATTERNS[5], 30_000)])
+def test_roots_in_pieces_have_the_same_embeddings(
+    monkeypatch: pytest.MonkeyPatch, pattern: str, memory: int
+) -> None:
+    graph = mf.generate.rmat(scale=9, edges=4_000, seed=2, directed=False)
+    monkeypatch.setattr(search, "_FEW_PARTS", 0)
+    parts = []
+    for passes, of_part in ((1e9, 1.0), (0.0, 0.0)):  # never, and always
+        monkeypatch.setattr(search, "_PASSES_OF_PIECE", passes)
+        monkeypatch.setattr(search, "_PART_OF_PIECE", of_part)
+        found, number = count_in_ranges(graph, pattern, memory, [])
+        assert found == mf.count(graph, pattern)
+        parts.append(number)
+    assert parts[0] != parts[1]
+    assert min(parts) > 1
+
+
+@given(seed=st.integers(0, 999), entries=st.integers(1, 12), kinds=st.booleans())
+def test_rows_that_are_asked_for_in_pieces_are_whole(seed: int, entries: int, kinds: bool) -> None:
+    draws = np.random.default_rng(seed)
+    rows_ = [np.sort(draws.integers(0, 20, draws.integers(0, 9))) for _ in range(12)]
+    neighbors = np.concatenate(rows_).astype(np.uint32)
+    offsets = np.concatenate([[0], np.cumsum([len(one) for one in rows_])]).astype(np.uint64)
+    of_entries = np.arange(len(neighbors), dtype=np.uint16) if kinds else None
+    shard = RowArrays(5, offsets, neighbors, of_entries, None)
+    ids = np.sort(draws.choice(np.arange(5, 17), 6, replace=False))
+    least = draws.integers(0, 10, 6)
+    cut = Slices(least, least + draws.integers(0, 15, 6))
+    expected = shard.take(ids, cut).packed()
+    found, at, skip, lengths = [], 0, 0, np.zeros(6, np.int64)
+    while at < len(ids):
+        piece = shard.ask(ids[at:], cut.part(at, 6), entries, skip)()
+        assert len(piece.ids) >= 1
+        assert piece.entries <= entries or len(piece.ids) == 1
+        lengths[at : at + len(piece.ids)] += piece.lengths
+        skip = skip + piece.entries if piece.cut_short else 0
+        at += 0 if piece.cut_short else len(piece.ids)
+        found.append(piece)
+    assert np.array_equal(np.concatenate([one.neighbors for one in found]), expected.neighbors)
+    assert np.array_equal(lengths, expected.lengths)
+    if kinds:
+        assert np.array_equal(np.concatenate([one.kinds for one in found]), expected.kinds)
 
 
 STARS = [

@@ -102,7 +102,7 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
             numbers.setdefault(one, len(numbers))
     columns = _compared(graph, bound)
     judged = _judged(graph, pattern)
-    of_edges: dict[int, str] = {}
+    of_edges: dict[str, Column] = {}
     if judged is not None:
         pattern, graph, of_edges = _with_bits(graph, pattern, judged)
     sketch = graph.sketch
@@ -142,8 +142,8 @@ def _judged(graph: ShardedGraph, pattern: Pattern) -> Judged | None:
     PatternError
         There are too many.
     """
-    every = [one.where for one in (*pattern.edges, *pattern.negated) if one.where is not None]
-    conditions = tuple(dict.fromkeys(every))
+    every = [edge.where for edge in pattern.edges] + [edge.where for edge in pattern.negated]
+    conditions = tuple(dict.fromkeys(where for where in every if where is not None))
     if not conditions:
         return None
     if len(conditions) > MOST_CONDITIONS:

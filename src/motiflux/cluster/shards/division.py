@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +78,8 @@ def divided(
     best: Blocks | None = None
     least = 0.0
     for vertices, rows in planned.items():
-        found = _divided_by(gathering, weights, reach, vertices, rows, filled)
+        most = None if best is None else ceil(least) + 1  # with more boxes, it is no better
+        found = _divided_by(gathering, weights, reach, vertices, rows, filled, most)
         cost = float(found.parts.sum())
         if best is None or cost < least:
             best, least = found, cost
@@ -92,10 +94,12 @@ def _divided_by(
     vertices: frozenset[int],
     rows: RowsOfPlan,
     filled: float,
+    most: int | None,
 ) -> Blocks:
     sources = replace(rows, keys=[rows.keys[at] for at in sorted(set(rows.sources))])
     needed = {weights.arcs[arc] for arc in arcs_of(sources) if len(arc[0]) == 1}
     of_box = 2 * reach.size + 4
+    boxes = max(_LEAST_BOXES, gathering.memory // (_SHARE_OF_BOXES * of_box))
     buckets, parts = weights.native.divide(
         arcs=[weights.arcs[arc] for arc in arcs_of(rows)],
         needed=sorted(needed),
@@ -104,6 +108,6 @@ def _divided_by(
         divisible=sum(1 << vertex for vertex in vertices | {reach.root}),
         beside=gathering.beside,
         room=gathering.memory * filled,
-        most=max(_LEAST_BOXES, gathering.memory // (_SHARE_OF_BOXES * of_box)),
+        most=boxes if most is None else min(boxes, most),
     )
     return Blocks(vertices, buckets, parts, weights.bounds)

@@ -16,6 +16,7 @@ from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.counting import LEAST_SECONDS, ShardedSearch, job_of
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.ranges import Ranges
+from motiflux.cluster.shards.reading import expected_parts
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.tasks import count_range
@@ -121,8 +122,8 @@ class _Estimating:
 
     def run(self) -> Estimate:
         """Draw groups until the rules are met; count all entries where that is less work."""
-        rules, graph = self._rules, self._graph
-        most = self._ranges.most_groups(graph.nbytes, graph.memory)
+        rules = self._rules
+        most = self._ranges.most_groups(expected_parts(self._graph, self._planned))
         first = rules.groups if rules.rel_error is None else _FIRST_GROUPS
         looks = StoppingChecks(rules.confidence, first, rules.groups)
         while looks.groups < most:

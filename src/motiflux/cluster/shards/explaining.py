@@ -10,15 +10,16 @@ from motiflux.api.explaining import Explanation
 from motiflux.cluster.shards.conditions import Narrowed, narrowed
 from motiflux.cluster.shards.counting import count_sharded, shares_of
 from motiflux.cluster.shards.planning import ranged
-from motiflux.cluster.shards.reach import Reach, reach_of, sources_of_level
+from motiflux.cluster.shards.reach import reach_of
+from motiflux.cluster.shards.reading import MOST, Reading
 from motiflux.cluster.shards.reasons import why_no_kernel
-from motiflux.cluster.shards.search import Ranged, least_bytes, part_memory
+from motiflux.cluster.shards.search import Ranged, least_bytes
 from motiflux.cluster.simulation import expected_tasks
-from motiflux.graph import AdjacencyKey, Graph
+from motiflux.graph import AdjacencyKey
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
-from motiflux.plan.estimate.predict import arcs_of, expected_count, expected_seconds
+from motiflux.plan.estimate.predict import expected_count, expected_seconds
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction, ShardsReport, TasksReport
 from motiflux.plan.estimate.sampled import MANY_MEMBERS, sample
 from motiflux.plan.passes.symmetry import check_symmetry
@@ -35,16 +36,8 @@ if TYPE_CHECKING:
     from motiflux.cluster.workers import Workers
     from motiflux.gpu.strategy import DeviceFacts
 
-_SECONDS_OF_ENTRY, _SECONDS_OF_PART = 14e-9, 3e-3
-"""Time of a worker for an entry that it reads, and for a part, in seconds (``benchmarks/NOTES.md``)."""
 _SECONDS_OF_GPU_PART = 2e-3
 """Time in which a part is copied to a GPU and its kernel started, in seconds."""
-_PARTS = 5.0
-"""Parts of a search whose rows take as much as the memory."""
-_PASSES = 1.5
-"""How often a search in one part reads all rows; a part of blocks reads about as much as it has room for."""
-_MOST = 10**18
-"""Numbers above are not told: they are no more than a guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +180,7 @@ def _prediction(
 ) -> Prediction:
     layout, slots = graph.layout, where.slots
     reach = reach_of(planned.bound, plan, layout)
-    reading = _Reading.of(graph, plan, reach, planned.nbytes)
+    reading = Reading.of(graph, plan, reach, planned.nbytes)
     threads = slots * workers.threads
     search = expected_seconds(plan, 1, request.limit)
     if search is not None and on_gpus:  # as if a task's threads had searched
@@ -201,7 +194,7 @@ def _prediction(
         graph.num_shards,
         tuple(pattern.vertices[vertex].name for vertex in reach.cover),
         round(reading.parts),
-        round(min(_MOST, reading.entries)),
+        round(min(MOST, reading.entries)),
         graph.memory,
         least_bytes(layout, reach, planned.nbytes),
     )
@@ -221,49 +214,6 @@ def _on_gpu(plan: Plan, request: Request, where: _Where, parts: float) -> float:
     assert work is not None
     assert facts is not None
     return H100.search(work, facts.speed) + _SECONDS_OF_GPU_PART * parts
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """The reading of rows, by a model that fits a few searches within a factor of about eight, mostly.
-
-    Parameters
-    ----------
-    of_part
-        Entries that a part reads.
-    """
-
-    parts: float
-    of_part: float
-
-    @classmethod
-    def of(cls, graph: ShardedGraph, plan: Plan, reach: Reach, beside: int) -> _Reading:
-        """Return the reading of a whole count; `beside`: bytes beside the search."""
-        entries, nbytes = graph.layout.entries, graph.layout.nbytes
-        kept = min(1.0, _kept(graph.sketch, plan, reach) / max(1, 2 * graph.sketch.num_edges))
-        room = part_memory(graph.layout, reach, graph.memory, beside) / nbytes
-        parts = 1.0 if kept <= room else min(_MOST, _PARTS * (kept / room) ** len(reach.cover))
-        return cls(parts, entries * (_PASSES if kept <= room else min(_PASSES, room)))
-
-    @property
-    def entries(self) -> float:
-        """Entries that all parts read."""
-        return self.parts * self.of_part
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of one worker."""
-        return _SECONDS_OF_ENTRY * self.entries + _SECONDS_OF_PART * self.parts
-
-
-def _kept(sketch: Graph, plan: Plan, reach: Reach) -> float:
-    """Return about the number of entries of a graph that the rows of a plan have."""
-    found = {
-        (key, reach.side(plan.order[earlier], plan.order[level]))
-        for level in range(1, len(plan.order))
-        for earlier, key in sources_of_level(plan, level)
-    }
-    return sum(arcs_of(sketch, key) / (2 if side else 1) for key, side in found)
 
 
 def _scaled(plan: Plan, bound: BoundPattern, edges: float, vertices: float) -> Plan:

@@ -118,8 +118,12 @@ class Layout:
 
     def vertex_of_entry(self, entry: int) -> int:
         """Return the vertex in whose row an entry lies."""
-        at = int(np.searchsorted(self.first_entries, entry, side="right")) - 1
-        return int(self.first_ids[at] + (entry - self.first_entries[at]) // self.degrees[at])
+        return int(self.vertices_of_entries(np.array([entry]))[0])
+
+    def vertices_of_entries(self, entries: Ids) -> Ids:
+        """Return the vertices in whose rows entries lie."""
+        at = np.searchsorted(self.first_entries, entries, side="right") - 1
+        return self.first_ids[at] + (entries - self.first_entries[at]) // self.degrees[at]
 
     def shards_of(self, ids: NDArray[Any]) -> NDArray[np.intp]:
         """Return the shards of vertices."""

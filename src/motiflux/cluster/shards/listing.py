@@ -142,7 +142,7 @@ class RowLister:
                 found.append(self._picked_here(begin, end, wanted))
                 continue
             middle = (begin + end) // 2
-            counted = self._search.each(begin, middle, None, None, self._search.counted).total
+            counted = self.search.each(begin, middle, None, None, self.search.counted).total
             halves = np.split(wanted, [int(np.searchsorted(wanted, counted))])
             sides = [
                 (begin, middle, counted, halves[0]),

@@ -20,9 +20,10 @@ from motiflux.graph import Adjacency
 
 _BYTES_OF_CELL = 12
 """Bytes of a weight, with sums of weights."""
-_SHARE_OF_WEIGHTS = 2
+_SHARE_OF_WEIGHTS = 4 / 3
 """Weights take one part of so many of the memory, while there are no rows."""
-_MOST_BUCKETS = 128
+_MOST_BUCKETS = 250
+"""At most 255, as a box has buckets as bytes."""
 
 Span = tuple[int, int]
 Spans = Mapping[int, Span]
@@ -210,9 +211,11 @@ class Gathering:
         if last < layout.num_vertices:
             end = int(layout.first_entries_of(np.array([last]))[0])
         entries = np.linspace(begin, end, number + 1)[1:-1].astype(np.int64)
-        inner = [layout.vertex_of_entry(entry) for entry in entries.tolist() if entry < layout.entries]
-        inner = [id_ for id_ in inner if first < id_ < last] or [(first + last) // 2]
-        return np.unique(np.array([first, *inner, last], np.int64))
+        inner = layout.vertices_of_entries(entries[entries < layout.entries])
+        inner = inner[(first < inner) & (inner < last)]
+        if not len(inner):
+            inner = np.array([(first + last) // 2])
+        return np.unique(np.concatenate([[first], inner, [last]])).astype(np.int64)
 
     def _lead(self, vertex: int, leads: tuple[Lead, ...], bounds: Sequence[Span]) -> None:
         """Mark the neighbours to which edges lead from candidates of a query vertex."""

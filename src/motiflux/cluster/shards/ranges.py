@@ -19,8 +19,6 @@ LEAST_ENTRIES = 1 << 12
 """Entries of a range: a smaller one has its rows read for few roots."""
 MOST_RANGES = 1 << 10
 """The most ranges of a stratum."""
-PARTS = 2.0
-"""Parts of a whole count where the rows take as much as the memory; they grow with the square of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +44,11 @@ class Ranges:
         """The number of ranges."""
         return GROUP * self.each
 
-    def most_groups(self, nbytes: int, memory: int) -> int:
-        """Return the number of groups that take about as long as a whole count.
+    def most_groups(self, parts: float) -> int:
+        """Return the number of groups that take about as long as a whole count of so many parts.
 
         The rows around the roots are read for each range, as they are for each part of a whole count.
-
-        Parameters
-        ----------
-        nbytes, memory
-            Bytes of all rows, and of a worker's memory.
         """
-        parts = PARTS * (nbytes / memory) ** 2
         return int(min(self.each, parts / GROUP))
 
     def bounds(self, number: int) -> tuple[int, int]:

@@ -94,6 +94,8 @@ class Piece:
         Of each entry; no kinds where there is one only.
     cut_short
         Whether its only row has more entries.
+    counted
+        The number of entries of all rows, if it is known.
     """
 
     ids: Ids
@@ -103,6 +105,7 @@ class Piece:
     neighbors: NDArray[np.uint32]
     kinds: NDArray[Any] | None
     cut_short: bool = False
+    counted: int | None = None
 
     @classmethod
     def of(
@@ -125,7 +128,7 @@ class Piece:
     @property
     def entries(self) -> int:
         """The number of entries of all rows."""
-        return int(self.lengths.sum())
+        return int(self.lengths.sum()) if self.counted is None else self.counted
 
     @property
     def native(self) -> tuple[Ids, Ids, Ids, NDArray[np.uint32], NDArray[Any] | None]:
@@ -138,7 +141,8 @@ class Piece:
         kinds = None if self.kinds is None else _native.take_entries(self.kinds, self.begins, self.ends)
         lengths = self.lengths
         ends = np.cumsum(lengths)
-        return Piece(self.ids, self.labels, ends - lengths, ends, neighbors, kinds, self.cut_short)
+        begins = ends - lengths
+        return Piece(self.ids, self.labels, begins, ends, neighbors, kinds, self.cut_short, len(neighbors))
 
     @property
     def nbytes(self) -> int:
@@ -184,16 +188,22 @@ class RowArrays:
         With `most`, only of so many of the first rows that they have no more entries; of the first row alone,
         if that has more, the first ones after `skip` entries. The entries of a neighbour stay together.
         """
-        at = ids - self.first
-        labels = np.zeros(len(ids), np.uint32) if self.labels is None else self.labels[at].astype(np.uint32)
+        cut_short, counted = False, None
         if cut is None:
+            at = ids - self.first
             begins, ends = self.offsets[at].astype(np.int64), self.offsets[at + 1].astype(np.int64)
-            entries = int((ends - begins).sum())
+        elif most is None:
+            given = self.offsets, self.neighbors, self.first, ids, *cut.bounds(ids)
+            begins, ends, counted = _native.slice_rows(*given)
         else:
-            bounds = cut.bounds(ids)
-            begins, ends, entries = _native.slice_rows(self.offsets, self.neighbors, self.first, ids, *bounds)
-        rows = Piece(ids, labels, begins, ends, self.neighbors, self.kinds)
-        return rows if not skip and (most is None or entries <= most) else _taken(rows, None, most, skip)
+            given = self.offsets, self.neighbors, self.first, ids, *cut.bounds(ids)
+            begins, ends, cut_short = _native.first_slices(*given, most, skip)
+            ids = ids[: len(begins)]
+        labels = np.zeros(len(ids), np.uint32)
+        if self.labels is not None:
+            labels = self.labels[ids - self.first].astype(np.uint32)
+        rows = Piece(ids, labels, begins, ends, self.neighbors, self.kinds, cut_short, counted)
+        return rows if cut is not None else _taken(rows, None, most, skip)
 
 
 def _taken(rows: Piece, cut: Wanted | None, most: int | None, skip: int = 0) -> Piece:
@@ -251,6 +261,11 @@ class RowCache:
         self._places: Ids = np.empty((4, 0), np.int64)
         """For each row: where it begins and ends, and the bounds of the cut."""
         self._added: list[tuple[Ids, NDArray[np.uint32], Ids]] = []
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it can have any row."""
+        return len(self._neighbors) > 0
 
     def holds(self, ids: Ids, cut: Wanted) -> NDArray[np.bool_]:
         """Return which rows it has within a cut."""
@@ -364,7 +379,8 @@ class Rows:
         asked = {}
         for shard, begin, end in spans:
             some, of_some = ids[begin:end], cut.part(begin, end)
-            if self._here[shard] is None and not self._cache.holds(some, of_some).any():
+            cached = self._cache.has_room and self._cache.holds(some, of_some).any()
+            if self._here[shard] is None and not cached:
                 asked[shard] = self._shards[shard].ask(some, of_some, self._each, 0)
         for shard, begin, end in spans:
             some, of_some = ids[begin:end], cut.part(begin, end)
@@ -400,7 +416,7 @@ class Rows:
             piece = wait()
             self.fetched += piece.nbytes
             self.asked += 1
-            if not skip and not piece.cut_short:
+            if self._cache.has_room and not skip and not piece.cut_short:
                 self._cache.add(piece, cut.part(at, at + len(piece.ids)))
             skip = skip + len(piece.neighbors) if piece.cut_short else 0
             at += 0 if piece.cut_short else len(piece.ids)

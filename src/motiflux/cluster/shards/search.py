@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.cluster.shards.division import divided
+from motiflux.cluster.shards.division import Blocks, divided
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.part import Gathering, Part, Span, Spans, TooLarge, least_memory
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan, reach_of, rows_of_plan
@@ -28,14 +28,20 @@ from motiflux.plan.comparisons.native import native_comparisons
 from motiflux.plan.native_plan import native_problem_of_rows, steps_of_rows
 from motiflux.request.request import Request
 
-SHARE_OF_ROWS = 4
+SHARE_OF_ROWS = 8
 """The rows' cache and pieces take one part of so many of the memory."""
 _LEAST = 1 << 13
 """Bytes beside masks for which a search can be divided far enough."""
 _BYTES_OF_ROOTS = 4
 """Bytes of a part for an entry whose root it has: half of the entries are read, and fill half of the part."""
-_FEW_PARTS = 200
-"""If roots take more parts, they are searched a part of them at a time: these have fewer candidates."""
+_FEW_PARTS = 4
+"""Roots with more parts than so many for each piece are tried in pieces, which have fewer candidates."""
+_ENTRIES_BESIDE_PART = 20_000
+"""A part takes as long beside its entries as so many of these."""
+_PART_OF_PIECE = 0.85
+"""A part of a piece takes so many times as long as another: its first levels have fewer candidates."""
+_PASSES_OF_PIECE = 1.5
+"""A piece of the roots is read so many times as often as to find and to weigh its candidates."""
 _OVERFILLED = 1.25
 """Many parts have fewer vertices than their weights tell: so much more should fit; else parts are halved."""
 _FIRST = 1 << 12
@@ -245,16 +251,8 @@ class RangeSearch:
         plan, rows = self._planned[own if own in self._planned else self._every]
         if self._search_part({}, plan, rows, found, use):
             return
-        planned = {vertices: rows for vertices, (_, rows) in self._planned.items() if own <= vertices}
-        weights = gathering.weights(list(planned.values()))
-        blocks = divided(gathering, weights, self._reach, planned, 1.0 if whole else _OVERFILLED)
-        del weights
-        if (
-            whole
-            and not own
-            and blocks.parts.sum() > _FEW_PARTS
-            and len(pieces := self._fewer_roots(spans)) > 1
-        ):
+        blocks = self._blocks(own, 1.0 if whole else _OVERFILLED)
+        if whole and not own and (pieces := self._pieces_that_pay(spans, float(blocks.parts.sum()))):
             for piece in pieces:
                 self._search_spans({self._reach.root: piece}, found, use, whole=False)
             return
@@ -284,6 +282,41 @@ class RangeSearch:
             found.parts += 1
             found.total += self._used(part, plan, rows, use)
         return True
+
+    def _blocks(self, own: frozenset[int], filled: float) -> Blocks:
+        """Return the boxes of the candidates; `own`: query vertices that have blocks of their own already."""
+        planned = {vertices: rows for vertices, (_, rows) in self._planned.items() if own <= vertices}
+        weights = self.gathering.weights(list(planned.values()))
+        return divided(self.gathering, weights, self._reach, planned, filled)
+
+    def _pieces_that_pay(self, spans: Spans, parts: float) -> list[Span]:
+        """Return pieces of the roots if these are expected to take less time than all together; else none.
+
+        Three of them are weighed: the first one, which has the most vertices, one in the middle for all
+        between, and the last one, which has the hubs.
+        """
+        root, gathering = self._reach.root, self.gathering
+        pieces = self._fewer_roots(spans)
+        last = len(pieces) - 1
+        if last < 1 or parts <= _FEW_PARTS * len(pieces):
+            return []
+        of_part = gathering.memory // 4 + _ENTRIES_BESIDE_PART
+        expected = 0.0
+        for at, times in ((0, 1), (len(pieces) // 2, last - 1), (last, 1)):
+            if times:
+                before = gathering.read
+                of_piece = _PART_OF_PIECE * of_part * self._parts_of({root: pieces[at]})
+                expected += times * (_PASSES_OF_PIECE * (gathering.read - before) + of_piece)
+        if expected < parts * of_part:
+            return pieces
+        gathering.find(spans)
+        return []
+
+    def _parts_of(self, spans: Spans) -> float:
+        """Return about the number of parts of some roots; the candidates are theirs afterwards."""
+        if not self.gathering.find(spans):
+            return 0.0
+        return float(self._blocks(frozenset(), 1.0).parts.sum())
 
     def _fewer_roots(self, spans: Spans) -> list[Span]:
         """Return the span of roots in pieces, whose rows fill about a quarter of a part."""
