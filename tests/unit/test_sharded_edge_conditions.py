@@ -165,6 +165,22 @@ def test_attributes_of_edges_are_those_that_were_named(
             cluster.count(named, "(a)-[x]->(b) WHERE x.tag = 'yy'")
 
 
+def test_attributes_of_a_graph_in_a_file_are_kept(ray: InlineRay, tmp_path: Path) -> None:
+    _, _, graph = write_files(tmp_path, 2, directed=True)
+    mf.write_graph(graph, tmp_path / "g.mfg")
+    pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.tag = 'yy' AND y.amount > 2"
+    with mf.Cluster() as cluster:
+        every = cluster.shard(tmp_path / "g.mfg", tmp_path / "g", attributes=None)
+        assert every.edge_attributes == graph.edge_attributes.kinds()
+        assert cluster.count(every, pattern) == mf.count(graph, pattern) > 0
+        some = cluster.shard(tmp_path / "g.mfg", tmp_path / "h", attributes=["tag"])
+        assert dict(some.edge_attributes) == {"tag": "strings"}
+        with pytest.raises(mf.FormatError, match="expected the attribute 'size' of edges"):
+            cluster.shard(tmp_path / "g.mfg", tmp_path / "i", attributes=["size"])
+        with pytest.raises(mf.ArgumentError, match="a list of columns"):
+            cluster.shard(tmp_path / "g.mfg", tmp_path / "j", attributes="tag")
+
+
 def test_files_without_a_column_and_of_other_kinds(ray: InlineRay, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("src,dst,size\n1,2,3\n2,3,4\n1,2,9\n")
     (tmp_path / "b.csv").write_text("src,dst,size\n3,4,0.5\n2,1,1\n")

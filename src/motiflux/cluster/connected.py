@@ -169,6 +169,8 @@ class Connected:
         room = check_bytes("memory", memory)
         number = None if shards is None else check_integer("shards", shards, 1, 1 << 16, or_none=True)
         edges, tables = _paths(paths), _paths(vertices)
+        if isinstance(attributes, str):
+            raise ArgumentError("attributes", "a list of columns, or None", attributes)
         options = {"directed": directed, "src": src, "dst": dst, "label": label}
         chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         if attributes is None or len(attributes):

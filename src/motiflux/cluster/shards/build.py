@@ -21,7 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.cluster.shards.attributes import Types, joined, placed, read_columns, sections_of, types_of
+from motiflux.cluster.shards.attributes import (
+    EDGE,
+    Types,
+    joined,
+    placed,
+    read_columns,
+    sections_of,
+    types_of,
+)
 from motiflux.cluster.shards.copies import (
     CopiesOfFiles,
     EdgeCopies,
@@ -124,6 +132,7 @@ def scatter(
     *,
     vertices: bool,
     copies: bool = False,
+    kept: Sequence[Any] | None = None,
 ) -> Scattered:
     """Read a file of edges, or of vertices and their labels, and write its halves for each partition.
 
@@ -131,6 +140,8 @@ def scatter(
     ----------
     copies
         Whether copies of edges are written as well, with their attributes.
+    kept
+        The attributes that are kept of those that the file has; None: all.
     """
     if vertices:
         return _scatter_vertices(path, number, folder, partitions, options)
@@ -150,8 +161,9 @@ def scatter(
         "other": np.concatenate(ends[::-1]),
         "kind": np.concatenate([sides * labels, sides * labels + (1 if graph.directed else 0)]),
     }
+    attributes = _kept(path, graph.edge_attributes, kept) if copies else AttributeTable(EDGE)
     if copies:
-        _write_copies(number, folder, partitions, columns, graph)
+        _write_copies(number, folder, partitions, columns, graph, attributes)
     named = graph.vertex_label_table.values
     codes = np.full(graph.num_vertices, _NO_LABEL)
     if named != (0,):
@@ -167,12 +179,35 @@ def scatter(
         table if len(ends[0]) else (),
         graph.self_loops_dropped,
         graph.num_edge_copies,
-        edge_attributes=types_of(graph.edge_attributes) if copies else {},
+        edge_attributes=types_of(attributes),
     )
 
 
+def _kept(path: str, attributes: AttributeTable, names: Sequence[Any] | None) -> AttributeTable:
+    """Return some attributes of the edges of a file.
+
+    Raises
+    ------
+    FormatError
+        It does not have one of them.
+    """
+    if names is None:
+        return attributes
+    for name in names:
+        if name not in attributes:
+            raise FormatError(
+                Path(path), f"expected the attribute {name!r} of edges, found {list(attributes)}"
+            )
+    return AttributeTable(EDGE, {name: attributes[name] for name in names})
+
+
 def _write_copies(
-    number: int, folder: str, partitions: int, halves: Mapping[str, NDArray[Any]], graph: Any
+    number: int,
+    folder: str,
+    partitions: int,
+    halves: Mapping[str, NDArray[Any]],
+    graph: Any,
+    attributes: AttributeTable,
 ) -> None:
     """Write the copies of the edges of a file, to the partitions of both ends."""
     edges = edges_of_copies(graph)
@@ -182,7 +217,7 @@ def _write_copies(
     parts = _split(partition_of(columns["own"], partitions), partitions, columns)
     for partition, part in enumerate(parts):
         copy = part.pop("copy")
-        write_copies(_file(folder, "copies", number, partition), graph.edge_attributes, part, copy)
+        write_copies(_file(folder, "copies", number, partition), attributes, part, copy)
 
 
 def _scatter_vertices(

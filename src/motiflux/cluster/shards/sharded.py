@@ -322,7 +322,9 @@ class _Steps:
             given = of_vertices if table else _options_of(path, options)
             copies = not table and options.get("attributes", ()) != ()
             where = (path, number, self.folder, self.partitions)
-            tasks.append(partial(build.scatter, *where, given, vertices=table, copies=copies))
+            kept = None if table or "attributes" in given else options.get("attributes")
+            scatter = partial(build.scatter, *where, given, vertices=table, copies=copies, kept=kept)
+            tasks.append(scatter)
         found: list[build.Scattered] = _run(self.workers, "read files", tasks)
         directions = {one.directed for one in found[: len(paths)]}
         if len(directions) > 1:
