@@ -237,7 +237,10 @@ def test_times_of_updates_go_on_from_stage_to_stage(gpu: Device, warps: int, wit
         assert (np.diff(in_order.astype(np.int64), axis=1) >= 0).all()
     assert (stamps > 0).all()
     taken, published = stamps[:, STAMPS.index("taken")], stamps[:, STAMPS.index("published")]
-    assert (taken < published).any() == ("early" not in without)
+    if "early" in without:
+        assert (taken >= published).all()
+    elif warps > 2:  # one warp hands over while others write
+        assert (taken < published).any()
 
 
 @pytest.mark.turns(2, "emulated")
