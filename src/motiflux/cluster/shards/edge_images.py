@@ -13,7 +13,7 @@ from motiflux import _native
 from motiflux.cluster.shards.pairs import Above, Keys, PairSums, keys_of
 from motiflux.cluster.shards.part import Part
 from motiflux.cluster.shards.planning import RangedImages
-from motiflux.cluster.shards.search import RangeSearch
+from motiflux.cluster.shards.search import MakeSearch, RangeSearch
 from motiflux.cluster.shares import Item
 from motiflux.cpu import native
 from motiflux.errors import ClusterError
@@ -57,13 +57,13 @@ class RangeEdges:
         self.search, self.sums = search, sums
         self._edges = edges
 
-    def add(self, part: Part, search: _native.NativePlan, item: Item) -> int:
+    def add(self, part: Part, search: MakeSearch, item: Item) -> int:
         """Add the embeddings of a part."""
         slots, levels, rows, size = self._slots(part)
         listing = self._edges.images.listing
         portion = ([item], None, None, None)
         words, above, stop, _ = _native.count_images(
-            search, levels, rows, size, listing, self.search.threads, None, None, portion
+            search(), levels, rows, size, listing, self.search.threads, None, None, portion
         )
         if native.Stop(stop) is not native.Stop.NONE:
             raise ClusterError(f"a search of a part ended early: {stop}")

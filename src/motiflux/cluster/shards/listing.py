@@ -159,9 +159,9 @@ class RowLister:
             raise InternalError(f"expected more than {int(places[-1])} rows, found {picking.number}")
         return np.concatenate(picking.rows)
 
-    def _pick_part(self, picking: _Picking, part: Part, search: _native.NativePlan, item: Item) -> int:
+    def _pick_part(self, picking: _Picking, part: Part, search: MakeSearch, item: Item) -> int:
         places, blocks = picking.places, []
-        rows = _native.Rows(search, self.order, 1, _BLOCK, None, None, None, ([item], None, None, None))
+        rows = _native.Rows(search(), self.order, 1, _BLOCK, None, None, None, ([item], None, None, None))
         try:
             while picking.number <= places[-1] and (block := rows.next(None)) is not None:
                 begin, end = np.searchsorted(places, [picking.number, picking.number + len(block)])
