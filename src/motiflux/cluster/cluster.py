@@ -392,7 +392,7 @@ class Cluster(Connected):
         none. They have to fit into `memory`.
         """
         if isinstance(graph, ShardedGraph):
-            self._on_gpus(graph, options)
+            self._check(options)
             check_known(options, SampleOptions.__optional_keys__)
             (one,) = patterns_of(pattern, as_queries(pattern)[0])
             with self._here(pattern):
