@@ -7,6 +7,7 @@ turns, in one process, to monitors that count triangles:
     cpu             the CPU's monitor, all threads
     team            all rows copied by the updater's team, entry by entry (`StreamSettings.without` "strips")
     strips          in strips, by the warps of the updater (without "helpers")
+    no sorts        as helpers 1024, but a batch ends at a row that is changed again (without "sorts")
     helpers N       in strips of N entries, which executors copy, too
 
     inserted        all updates are insertions
@@ -100,6 +101,7 @@ def settings_of(given: argparse.Namespace) -> dict[str, dict[str, Any]]:
     ways: dict[str, dict[str, Any]] = {
         "team": {"without": frozenset({"strips"})},
         "strips": {"without": frozenset({"helpers"})},
+        "no sorts": {"without": frozenset({"sorts"})},
     }
     return ways | {f"helpers {strip}": {"strip": strip} for strip in given.strip}
 

@@ -60,6 +60,7 @@ def check_hubs(
         "updater_warps": int(random.choice([1, 2, 4, 8], p=[0.2, 0.2, 0.5, 0.1])),
         "preset": str(random.choice(["flush", "paper"])),
         "versions": 64 * int(random.choice([3_000, 20_000])),
+        "without": frozenset(["sorts"] if random.random() < 0.3 else []),
     }
     return compare_monitors(
         gpu,

@@ -361,6 +361,8 @@ class Stream(ctypes.Structure):
         ("name_count", _u32),
         ("plan_bytes", _u32),
         ("most_helpers", _u32),
+        ("sorted_share", _u32),
+        ("unused", _u32),
     ]
 
 

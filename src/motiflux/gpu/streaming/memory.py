@@ -63,8 +63,8 @@ _LOOKS = 1e-3
 _LEAST_BLOCKS = 2
 _LEAST_WARPS = 4
 """Warps of a block at least; the updater is the first warps of one."""
-_PACKET_UPDATES, _MOST_HELPERS = 32, 512
-"""Updates of a packet, and groups that are asked to copy strips of a batch, at most."""
+_PACKET_UPDATES, _MOST_HELPERS, _SORTED_SHARE = 32, 512, 8
+"""``Stream::most_helpers`` and ``Stream::sorted_share``, beside the updates of a packet."""
 
 
 class Before(NamedTuple):
@@ -383,6 +383,7 @@ class StreamMemory:
         given.name_count, given.plan_bytes = max(1, self._names), bytes_of_plan(self._sources)
         given.record_words, given.updater_warps = self._record_words, self._updater_warps
         given.most_helpers = self._helpers
+        given.sorted_share = 0 if "sorts" in settings.without else _SORTED_SHARE
         if settings.preset == "paper":
             given.batch_updates, given.batch_nanoseconds = MOST_UPDATES, _PAPER_NANOSECONDS
         self.argument = given

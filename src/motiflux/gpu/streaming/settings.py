@@ -36,8 +36,8 @@ class StreamSettings:
     spare_vertices
         Vertices that rows are reserved for beyond those that there are; None: an eighth, at least 1024.
     strip
-        Entries of a strip: rows that an insertion renews and that have at least twice as many are copied in
-        strips, by warps of the updater and by groups of executors without work.
+        Entries of a strip: of a batch that is sorted, rows of more than an eighth as many are copied in
+        strips, if they have two strips together, by warps of the updater and by executors without work.
     preset
         ``"flush"``: a batch of the updater is what waits; ``"paper"``: it waits for 64 updates, or .125 ms.
     order
@@ -58,7 +58,8 @@ class StreamSettings:
     without
         Shorter ways of an update to its answer that are left out, to measure what they save: those of
         `motiflux.codegen.streaming.SHORTCUTS`; ``"lines"``, answers in lines of their own; ``"strips"``, long
-        rows copied in strips; and ``"helpers"``, strips that executors copy.
+        rows copied in strips; ``"helpers"``, strips that executors copy; and ``"sorts"``, updates that are
+        sorted because many wait that change the same few rows.
     """
 
     slot_count: int = 8192

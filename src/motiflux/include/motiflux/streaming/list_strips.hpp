@@ -9,8 +9,15 @@ MOTIFLUX_DEVICE bool is_renewed(const WrittenRow& row) {
   return row.from != view::kNoEnd;
 }
 
+// The fewest entries of a row that is copied in strips; the team copies shorter ones together.
+MOTIFLUX_DEVICE std::uint32_t least_in_strips(const StreamGraph& graph) {
+  constexpr std::uint32_t kShare = 8;
+  return graph.strip / kShare + 1;
+}
+
+// Whether a row is copied in strips, if the batch has any.
 MOTIFLUX_DEVICE bool is_in_strips(const StreamGraph& graph, const WrittenRow& row) {
-  return graph.strip != 0 && is_renewed(row) && row.old_size / 2 >= graph.strip;
+  return graph.strip != 0 && is_renewed(row) && row.old_size >= least_in_strips(graph);
 }
 
 // The strips of so many entries that a row is copied in.
@@ -51,19 +58,27 @@ MOTIFLUX_DEVICE void list_row(const StreamGraph& graph, const Batch& batch, cons
   }
 }
 
-// Lists the strips of a batch, and has them taken; returns their number. Ends in the old versions are
-// written. If there were too many strips, they are longer.
+// Lists the strips of a batch, and has them taken; returns their number: 0 if they would be few. Ends in the
+// old versions are written. If there were too many strips, they are longer.
 template <class Team, class Batch>
 MOTIFLUX_DEVICE std::uint32_t list_strips(const Team& team, const StreamGraph& graph, Batch& batch) {
   constexpr std::uint32_t kMost = kMostStrips - kMostChanges, kOneRow = 1 << 16;
   static_assert(kMostStrips < kOneRow);
   if (graph.strip == 0) return 0;
-  std::uint32_t strip = graph.strip;
-  const std::uint32_t all = add_up(
-      team, batch.rows, [&](std::uint32_t i) { return strips_of(graph, batch.written[i], strip); },
+  // In units of so many entries, that all entries of the memory may be in one batch.
+  const std::uint64_t unit = least_in_strips(graph);
+  const std::uint32_t units = add_up(
+      team, batch.rows,
+      [&](std::uint32_t i) {
+        const WrittenRow& row = batch.written[i];
+        return is_in_strips(graph, row) ? row.old_size / static_cast<std::uint32_t>(unit) : 0;
+      },
       [](std::uint32_t, std::uint32_t) {});
-  if (all == 0) return 0;
-  if (all > kMost) strip *= (all - 1) / kMost + 1;
+  if (units * unit < std::uint64_t{2} * graph.strip) return 0;
+  // There are as many whole strips as these entries have at most, and a shorter one of each row.
+  const std::uint64_t entries = (units + batch.rows) * unit;
+  const std::uint32_t strip =
+      entries / graph.strip > kMost ? static_cast<std::uint32_t>(entries / kMost) + 1 : graph.strip;
   // Rows and strips are added up as two halves of a number.
   const std::uint32_t sums = add_up(
       team, batch.rows,

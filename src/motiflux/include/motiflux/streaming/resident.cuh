@@ -137,7 +137,13 @@ struct UpdaterRoles {
   }
 };
 
-// Lists the next batch of few changes of those that are pending; called by the warp that receives.
+// Whether a listed batch has so few of the updates that wait that these are to be sorted. Called by one lane.
+MOTIFLUX_DEVICE bool is_short(const Stream& stream, const FewChanges& listed, std::uint32_t waiting) {
+  return stream.sorted_share != 0 && listed.updates * stream.sorted_share <= waiting;
+}
+
+// Lists the next batch of few changes of those that are pending; called by the warp that receives. None is
+// listed if a row that is changed again leaves few updates to it, while many wait: they are sorted.
 template <class Lanes>
 MOTIFLUX_DEVICE_CALL void list_next(const Lanes& lanes, const Stream& stream, std::uint32_t most,
                                     std::uint32_t turn) {
@@ -146,10 +152,10 @@ MOTIFLUX_DEVICE_CALL void list_next(const Lanes& lanes, const Stream& stream, st
   FewChanges& next = memory.listed[turn];
   const std::uint32_t written = pending.written, count = pending.count - written;
   if (kWritesFew && count != 0)
-    return list_few(lanes, stream.graph, pending.updates + written, count, most, memory.kinds, memory.slots,
-                    next);
+    list_few(lanes, stream.graph, pending.updates + written, count, most, memory.kinds, memory.slots, next);
   lanes.sync();
-  if (lanes.leads()) next.updates = 0;
+  const bool lists = kWritesFew && count != 0;
+  if (lanes.leads() && (!lists || is_short(stream, next, count))) next.updates = 0;
   lanes.sync();
 }
 

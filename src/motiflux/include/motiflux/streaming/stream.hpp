@@ -109,6 +109,8 @@ struct Stream {
   std::uint32_t name_count;         // names of rows that plans read
   std::uint32_t plan_bytes;         // of each plan, without what none of them uses
   std::uint32_t most_helpers;       // groups that are asked to copy strips of a batch
+  std::uint32_t sorted_share;  // updates that wait are sorted if an unsorted batch has this share: 1 / ...
+  std::uint32_t unused;
 
   MOTIFLUX_DEVICE void stamp(std::uint64_t moment, Stamp stamp, std::uint64_t now) const {
     write_stamp(stamps, stamp_count, moment, stamp, now);

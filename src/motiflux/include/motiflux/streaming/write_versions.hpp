@@ -118,14 +118,14 @@ MOTIFLUX_DEVICE void write_entry(const StreamGraph& graph, const Batch& batch, c
   version.lives()[place + through] = {0, view::Life::kForever};
 }
 
-// Of rows that are not copied in strips.
+// `strips`: whether some rows are copied in strips, and not here.
 template <class Team, class Batch>
-MOTIFLUX_DEVICE void copy_entries(const Team& team, const StreamGraph& graph, Batch& batch) {
+MOTIFLUX_DEVICE void copy_entries(const Team& team, const StreamGraph& graph, Batch& batch, bool strips) {
   const std::uint32_t all = add_up(
       team, batch.rows,
       [&](std::uint32_t i) {
         const WrittenRow& row = batch.written[i];
-        return is_renewed(row) && !is_in_strips(graph, row) ? row.old_size + 1 : 0u;
+        return is_renewed(row) && !(strips && is_in_strips(graph, row)) ? row.old_size + 1 : 0u;
       },
       [&](std::uint32_t i, std::uint32_t before) { batch.written[i].begin = before; });
   // A thread has several entries in hand, so that it waits for all of them at once.
@@ -163,7 +163,7 @@ MOTIFLUX_DEVICE bool copy_rows(const Team& team, const Lanes& lanes, const Strea
   constexpr std::uint32_t kLongestWait = 128;
   const std::uint32_t strips = list_strips(team, graph, batch);
   if (strips != 0) ask(team, strips);
-  copy_entries(team, graph, batch);
+  copy_entries(team, graph, batch, strips != 0);
   if (strips == 0) return true;
 #if defined(MOTIFLUX_CHECKS_VERSIONS)
   if (strips % 2 != 0)
