@@ -120,7 +120,8 @@ MOTIFLUX_DEVICE void prepare_row(const StreamGraph& graph, const Update* updates
                                  const FoundId& found, const FoundId& found_second, Batch& batch,
                                  Kept& kept) {
   VersionBefore& before = batch.before[change];
-  WrittenRow row{};
+  WrittenRow& row = batch.written[change];
+  row = {};
   if (newest != kNoBlock) {
     const view::Version& version = *graph.version(newest);  // its first bytes have come with the ids
     before = version_before(version);
@@ -147,7 +148,6 @@ MOTIFLUX_DEVICE void prepare_row(const StreamGraph& graph, const Update* updates
     device::device_wide(batch.failed).store(1, device::Order::kRelaxed);
   note_parts(row, change, batch);
   batch.row_of[change] = change;
-  batch.written[change] = row;
   if (second != kNoChange) leave_to_first(second, change, batch);
 }
 
@@ -186,17 +186,14 @@ MOTIFLUX_DEVICE void prepare_rows(const Warp& warp, const StreamGraph& graph, co
 }  // namespace detail
 
 // Prepares the rows of a batch of few changes, by a warp: those of the changes `warp_number`, and as many
-// after that as there are `warps`. What is not usual is noted: then nothing is changed.
-template <class Warp, class Batch, class Kept>
+// after that as there are `warps`. What is not usual is noted: then nothing is changed. `alone`: a warp has
+// one change at most.
+template <bool alone, class Warp, class Batch, class Kept>
 MOTIFLUX_DEVICE void prepare_few(const Warp& warp, std::uint32_t warp_number, std::uint32_t warps,
                                  const StreamGraph& graph, const Update* updates, Batch& batch, Kept& kept) {
-  if (batch.changes <= warps) {
-    if (warp_number < batch.changes)
-      detail::prepare_rows<Warp::kLanes>(warp, graph, updates, warp_number, warps, batch, kept);
-    return;
-  }
-  constexpr std::uint32_t kLanesOfRow = Warp::kLanes / kRowsOfWarp;
-  for (std::uint32_t first = warp_number; first < batch.changes; first += kRowsOfWarp * warps)
+  constexpr std::uint32_t kLanesOfRow = alone ? Warp::kLanes : Warp::kLanes / kRowsOfWarp;
+  constexpr std::uint32_t kRows = Warp::kLanes / kLanesOfRow;
+  for (std::uint32_t first = warp_number; first < batch.changes; first += kRows * warps)
     detail::prepare_rows<kLanesOfRow>(warp, graph, updates, first, warps, batch, kept);
 }
 

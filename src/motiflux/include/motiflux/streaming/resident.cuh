@@ -176,12 +176,13 @@ MOTIFLUX_DEVICE ListedBatch listed_batch(std::uint32_t turn, std::uint64_t first
 }
 
 // prepare_few and write_few of a listed batch: called, so that their registers are their own.
-template <class Lanes>
+template <bool alone, class Lanes>
 MOTIFLUX_DEVICE_CALL void prepare_listed(const Lanes& lanes, const Stream& stream, std::uint32_t turn,
                                          std::uint64_t first, std::uint32_t warp, std::uint32_t warps) {
   UpdaterMemory& memory = updater_memory();
   ListedBatch batch = listed_batch(turn, first);
-  prepare_few(lanes, warp, warps, stream.graph, memory.listed[turn].updates_of_batch, batch, memory.kept);
+  prepare_few<alone>(lanes, warp, warps, stream.graph, memory.listed[turn].updates_of_batch, batch,
+                     memory.kept);
 }
 
 template <class Lanes>
@@ -254,7 +255,10 @@ MOTIFLUX_DEVICE_CALL bool write_listed(const Team& team, const Lanes& lanes, con
     end_step(team, memory.batch, Step::kRoom);
     ListedBatch batch = listed_batch(place.turn, before + 1);
     std::uint64_t step = begin_step();
-    if (roles.writes) prepare_listed(lanes, stream, place.turn, before + 1, roles.warp, roles.writers);
+    if (roles.writes && listed.count <= roles.writers)
+      prepare_listed<true>(lanes, stream, place.turn, before + 1, roles.warp, roles.writers);
+    else if (roles.writes)
+      prepare_listed<false>(lanes, stream, place.turn, before + 1, roles.warp, roles.writers);
     if (roles.warp == 0) end_step(lanes, batch, Step::kPrepared, step);
     const auto early = static_cast<std::uint32_t>(pending.early_unwritten());  // executors have these already
     const bool has_update = roles.issues && lanes.lane() < listed.updates;
