@@ -6,6 +6,7 @@ that a task hands back, so they wait with a guess, and all guesses are scaled by
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -140,7 +141,7 @@ class TimedShares:
         waiting = self._scale * self._guessed
         if self._ahead == 0 and waiting < _REST * self.slots * self.least:
             # Shares for all workers, but few enough that they are not handed out for longer than they take.
-            return min(self.least, max(waiting / max(1, wanted), (waiting * self.cost) ** 0.5))
+            return min(self.least, max(waiting / max(1, wanted), math.sqrt(waiting * self.cost)))
         rest = self._ahead * self._of_arc + waiting
         so_far, mean = self._busy / (_SO_FAR * self.slots), self._busy / max(1, self._ended)
         return min(self.most, max(self.least, min(so_far, GROWTH * mean, rest / (_REST * self.slots))))
@@ -222,5 +223,5 @@ def about_tasks(seconds: float, shares: TimedShares) -> float:
     n^`GROWTH`.
     """
     first = tasks_at_a_time(shares.slots)
-    grown = first * max(1.0, seconds / (first * shares.least)) ** (1 / GROWTH)
+    grown = first * math.pow(max(1.0, seconds / (first * shares.least)), 1 / GROWTH)
     return max(grown, seconds / shares.most)

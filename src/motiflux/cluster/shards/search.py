@@ -303,7 +303,7 @@ class RangeSearch:
         of_part = gathering.memory // 4 + _ENTRIES_BESIDE_PART
         expected = 0.0
         for at, times in ((0, 1), (len(pieces) // 2, last - 1), (last, 1)):
-            if times:
+            if times and expected < parts * of_part:
                 before = gathering.read
                 of_piece = _PART_OF_PIECE * of_part * self._parts_of({root: pieces[at]})
                 expected += times * (_PASSES_OF_PIECE * (gathering.read - before) + of_piece)
