@@ -29,6 +29,7 @@
 #include "search/enumerate.hpp"
 #include "search/image_counts.hpp"
 #include "search/pair_walker.hpp"
+#include "search/pick.hpp"
 #include "search/projection.hpp"
 #include "search/sample.hpp"
 #include "search/wedge_steps.hpp"
@@ -700,6 +701,25 @@ nb::tuple count_images(const OwnedNativePlan& native_plan, const std::vector<PyC
   return nb::make_tuple(to_numpy(std::move(counts.words())), above, static_cast<int>(control.reason()));
 }
 
+// The rows at ascending places among those of a portion, [rows, levels], and the number of rows that were
+// looked at; position[l] is the column of level l.
+nb::tuple pick_rows(const OwnedNativePlan& native_plan, std::vector<std::uint32_t> position,
+                    const PyPortion& given, std::vector<std::int64_t> places) {
+  const search::NativePlan& plan = native_plan.get();
+  require(!plan.copy_walk, "rows of copies are not picked");
+  require(position.size() == plan.plan.shape.levels, "one column per level expected");
+  for (std::uint32_t column : position) require(column < position.size(), "column out of range");
+  require(std::is_sorted(places.begin(), places.end()) && (places.empty() || places.front() >= 0),
+          "ascending places expected");
+  search::Control control(0, 1, std::nullopt);
+  search::Pool pool(control, as_portion(plan, given));
+  search::PickedRows picked;
+  run_watched([&] { picked = search::pick_rows(plan, position, control, places, pool); }, [] { return true; },
+              [&] { control.stop(search::Stop::kCancelled); });
+  const std::size_t columns = position.size(), rows = picked.rows.size() / columns;
+  return nb::make_tuple(to_numpy(std::move(picked.rows), rows, columns), picked.seen);
+}
+
 // Levels, least, most, unequal.
 using PyThreshold =
     std::tuple<Levels, std::uint64_t, std::optional<std::uint64_t>, std::optional<std::uint64_t>>;
@@ -942,6 +962,7 @@ void bind_search(nb::module_& module) {
   module.def("count_portion", &count_portion, "native_plan"_a, "portion"_a, "threads"_a, "limit"_a.none(),
              "timeout"_a.none());
   module.def("count_arcs", &count_arcs, "native_plan"_a, "threads"_a, "timeout"_a.none());
+  module.def("pick_rows", &pick_rows, "native_plan"_a, "position"_a, "portion"_a, "places"_a);
   module.def("count_images", &count_images, "native_plan"_a, "levels"_a, "arcs"_a.none(), "size"_a,
              "listing"_a, "threads"_a, "timeout"_a.none(), "progress"_a.none(),
              "portion"_a.none() = nb::none());

@@ -989,6 +989,9 @@ def count_rows(
     timeout: float | None,
     progress: _Progress | None,
 ) -> tuple[int, int]: ...
+def pick_rows(
+    native_plan: NativePlan, position: Sequence[int], portion: _Portion, places: Sequence[int]
+) -> tuple[NDArray[np.uint32], int]: ...
 @overload
 def count_images(
     native_plan: NativePlan,

@@ -20,7 +20,7 @@ from motiflux.cluster.tasks import Bounds
 from motiflux.errors import InternalError
 from motiflux.plan import Plan
 from motiflux.result.images import ImageBlock, Images
-from motiflux.types import VERTEX_DTYPE, VertexArray
+from motiflux.types import VertexArray
 
 BYTES_OF_VERTEX = 20
 """Bytes that a vertex of a part takes while its id is looked up."""
@@ -77,12 +77,13 @@ class _Picking:
 
     Parameters
     ----------
-    number
-        Rows that were looked at.
+    number, picked
+        Rows that were looked at, and places that were reached.
     """
 
     places: Places
     number: int = 0
+    picked: int = 0
     rows: list[IdRows] = field(default_factory=list)
 
 
@@ -155,25 +156,20 @@ class RowLister:
         picking = _Picking(places)
         with suppress(_EnoughError):
             self.search.whole(first, last, partial(self._pick_part, picking))
-        if picking.number <= int(places[-1]):
+        if picking.picked < len(places):
             raise InternalError(f"expected more than {int(places[-1])} rows, found {picking.number}")
         return np.concatenate(picking.rows)
 
     def _pick_part(self, picking: _Picking, part: Part, search: MakeSearch, item: Item) -> int:
-        places, blocks = picking.places, []
-        rows = _native.Rows(search(), self.order, 1, _BLOCK, None, None, None, ([item], None, None, None))
-        try:
-            while picking.number <= places[-1] and (block := rows.next(None)) is not None:
-                begin, end = np.searchsorted(places, [picking.number, picking.number + len(block)])
-                blocks.append(block[places[begin:end] - picking.number])
-                picking.number += len(block)
-        finally:
-            rows.close()
-        chosen = np.concatenate([np.empty((0, len(self.order)), VERTEX_DTYPE), *blocks])
+        places = picking.places[picking.picked :] - picking.number
+        portion = ([item], None, None, None)
+        chosen, seen = _native.pick_rows(search(), self.order, portion, places.tolist())
+        picking.picked += len(chosen)
+        picking.number += seen
         distinct, back = np.unique(chosen, return_inverse=True)
         ids = self._ids.of(self.search.gathering.vertices()[distinct])
         picking.rows.append(ids[back.reshape(chosen.shape)])
-        if picking.number > places[-1]:
+        if picking.picked == len(picking.places):
             raise _EnoughError
         return 0
 
