@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +29,15 @@ from motiflux.cluster.shards.attributes import (
     sections_of,
     types_of,
 )
-from motiflux.cluster.shards.copies import (
-    CopiesOfFiles,
-    EdgeCopies,
-    edges_of_copies,
-    ordered,
-    read_copies,
-    write_copies,
+from motiflux.cluster.shards.between import BETWEEN, HALVES, MULTIPLIER, between_file, partition_of, split
+from motiflux.cluster.shards.build_copies import (
+    copies_of,
+    kept_attributes,
+    rename_copies,
+    scatter_copies,
+    send_copies,
 )
+from motiflux.cluster.shards.copies import CopiesOfFiles
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.rows import Piece, RowArrays
 from motiflux.cluster.shards.store import shard_path, write_rows
@@ -47,11 +47,9 @@ from motiflux.graph.attributes.table import make_attributes
 from motiflux.io.binary.sections import SectionFile, write_sections
 from motiflux.types import MAX_VERTICES, Label
 
-BETWEEN = "_building"
 _SKETCH_ENTRIES = 400_000
 """About the number of entries of a sketch."""
 _NO_LABEL = np.uint32(0xFFFFFFFF)
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,27 +86,6 @@ class Numbered:
     vertices: Ids
 
 
-def partition_of(ids: Ids, partitions: int) -> NDArray[np.int64]:
-    """Return the partitions of vertices, by a hash of their ids."""
-    mixed = ids.astype(np.uint64) * _MULTIPLIER
-    return ((mixed >> np.uint64(33)) % np.uint64(partitions)).astype(np.int64)
-
-
-def _file(folder: str, stage: str, from_: int, to: int) -> Path:
-    return Path(folder, BETWEEN, f"{stage}-{from_:05}-{to:05}")
-
-
-def _split(
-    to: NDArray[np.int64], parts: int, columns: Mapping[str, NDArray[Any]]
-) -> list[dict[str, NDArray[Any]]]:
-    """Return the columns of each part."""
-    order = np.argsort(to, kind="stable")
-    ends = np.searchsorted(to[order], np.arange(parts + 1))
-    return [
-        {name: column[order[begin:end]] for name, column in columns.items()} for begin, end in pairwise(ends)
-    ]
-
-
 def _read(path: Path, names: Mapping[str, str]) -> dict[str, NDArray[Any]]:
     file = SectionFile(path)
     return {name: file.sound_array(name, kind, 1) for name, kind in names.items()}
@@ -119,7 +96,6 @@ def _read_all(paths: Sequence[Path], names: Mapping[str, str]) -> dict[str, NDAr
     return {name: np.concatenate([one[name] for one in found]) for name in names}
 
 
-_HALVES = {"own": "<i8", "other": "<i8", "kind": "<u4"}
 _VERTICES = {"ids": "<i8", "labels": "<u4"}
 
 
@@ -161,9 +137,9 @@ def scatter(
         "other": np.concatenate(ends[::-1]),
         "kind": np.concatenate([sides * labels, sides * labels + (1 if graph.directed else 0)]),
     }
-    attributes = _kept(path, graph.edge_attributes, kept) if copies else AttributeTable(EDGE)
+    attributes = kept_attributes(path, graph.edge_attributes, kept) if copies else AttributeTable(EDGE)
     if copies:
-        _write_copies(number, folder, partitions, columns, graph, attributes)
+        scatter_copies(number, folder, partitions, columns, graph, attributes)
     named = graph.vertex_label_table.values
     codes = np.full(graph.num_vertices, _NO_LABEL)
     if named != (0,):
@@ -183,43 +159,6 @@ def scatter(
     )
 
 
-def _kept(path: str, attributes: AttributeTable, names: Sequence[Any] | None) -> AttributeTable:
-    """Return some attributes of the edges of a file.
-
-    Raises
-    ------
-    FormatError
-        It does not have one of them.
-    """
-    if names is None:
-        return attributes
-    for name in names:
-        if name not in attributes:
-            raise FormatError(
-                Path(path), f"expected the attribute {name!r} of edges, found {list(attributes)}"
-            )
-    return AttributeTable(EDGE, {name: attributes[name] for name in names})
-
-
-def _write_copies(
-    number: int,
-    folder: str,
-    partitions: int,
-    halves: Mapping[str, NDArray[Any]],
-    graph: Any,
-    attributes: AttributeTable,
-) -> None:
-    """Write the copies of the edges of a file, to the partitions of both ends."""
-    edges = edges_of_copies(graph)
-    half = np.concatenate([edges, edges + len(halves["own"]) // 2])
-    rows = np.concatenate([np.arange(len(edges))] * 2)
-    columns = {name: column[half] for name, column in halves.items()} | {"copy": rows}
-    parts = _split(partition_of(columns["own"], partitions), partitions, columns)
-    for partition, part in enumerate(parts):
-        copy = part.pop("copy")
-        write_copies(_file(folder, "copies", number, partition), attributes, part, copy)
-
-
 def _scatter_vertices(
     path: str, number: int, folder: str, partitions: int, options: Mapping[str, Any]
 ) -> Scattered:
@@ -231,17 +170,17 @@ def _scatter_vertices(
     table, codes = encode_labels(found.labels, len(found.ids), "vertex_labels")
     if codes is None:
         codes = np.full(len(found.ids), _NO_LABEL if found.labels is None else 0, np.uint32)
-    empty = {name: np.empty(0, kind) for name, kind in _HALVES.items()}
+    empty = {name: np.empty(0, kind) for name, kind in HALVES.items()}
     _write(number, folder, partitions, empty, found.ids.astype(np.int64), codes)
     named = () if found.labels is None or not len(found.ids) else table.values
     attributes = make_attributes("vertex", found.attributes, len(found.ids))
     if attributes:
         rows = {"row": np.arange(len(found.ids))}
-        parts = _split(partition_of(found.ids, partitions), partitions, rows)
+        parts = split(partition_of(found.ids, partitions), partitions, rows)
         for partition, part in enumerate(parts):
             facts, arrays = sections_of(attributes.take(part["row"]))
             arrays["ids"] = found.ids[part["row"]].astype(np.int64)
-            write_sections(_file(folder, "columns", number, partition), facts, arrays)
+            write_sections(between_file(folder, "columns", number, partition), facts, arrays)
     return Scattered(path, False, named, (), 0, 0, types_of(attributes))
 
 
@@ -259,11 +198,11 @@ def _write(
     ids: Ids,
     labels: NDArray[np.uint32],
 ) -> None:
-    parts = _split(partition_of(halves["own"], partitions), partitions, halves)
-    vertices = _split(partition_of(ids, partitions), partitions, {"ids": ids, "labels": labels})
+    parts = split(partition_of(halves["own"], partitions), partitions, halves)
+    vertices = split(partition_of(ids, partitions), partitions, {"ids": ids, "labels": labels})
     for partition in range(partitions):
         write_sections(
-            _file(folder, "halves", number, partition), {}, {**parts[partition], **vertices[partition]}
+            between_file(folder, "halves", number, partition), {}, {**parts[partition], **vertices[partition]}
         )
 
 
@@ -286,7 +225,7 @@ def number(
     """
     halves, vertices = [], []
     for file, (of_vertices, of_edges) in enumerate(label_codes):
-        found = _read(_file(folder, "halves", file, partition), _HALVES | _VERTICES)
+        found = _read(between_file(folder, "halves", file, partition), HALVES | _VERTICES)
         kinds = (
             of_edges[found["kind"] // sides] * sides + found["kind"] % sides
             if len(of_edges)
@@ -395,40 +334,11 @@ def rename(
         {"ids": found["ids"], "new": new, "labels": found["labels"]},
     )
     halves = {"row": new[found["own"]], "other": found["other"], "kind": found["kind"]}
-    parts = _split(partition_of(found["other"], partitions), partitions, halves)
+    parts = split(partition_of(found["other"], partitions), partitions, halves)
     for other, columns in enumerate(parts):
-        write_sections(_file(folder, "renamed", partition, other), {}, columns)
+        write_sections(between_file(folder, "renamed", partition, other), {}, columns)
     if copies is not None:
-        _rename_copies(partition, folder, partitions, (found["ids"], new), sides, copies)
-
-
-def _rename_copies(
-    partition: int,
-    folder: str,
-    partitions: int,
-    vertices: tuple[Ids, NDArray[np.uint32]],
-    sides: int,
-    copies: CopiesOfFiles,
-) -> None:
-    paths = [_file(folder, "copies", file, partition) for file in range(len(copies.codes))]
-    found, table = read_copies(paths, _HALVES, copies.types)
-    sizes = [len(SectionFile(path).array("kind", "<u4", 1)) for path in paths]
-    ends = np.cumsum([0, *sizes]).tolist()
-    kinds = found["kind"]
-    for codes, (begin, end) in zip(copies.codes, pairwise(ends), strict=True):
-        own = kinds[begin:end]
-        kinds[begin:end] = codes[own // sides] * sides + own % sides if len(codes) else own
-    ids, new = vertices
-    columns = {
-        "row": new[np.searchsorted(ids, found["own"])],
-        "other": found["other"],
-        "kind": kinds,
-        "copy": np.arange(len(kinds)),
-    }
-    parts = _split(partition_of(found["other"], partitions), partitions, columns)
-    for other, part in enumerate(parts):
-        copy = part.pop("copy")
-        write_copies(_file(folder, "sent", partition, other), table, part, copy)
+        rename_copies(partition, folder, partitions, (found["ids"], new), sides, copies)
 
 
 def meet(
@@ -452,7 +362,7 @@ def meet(
     names = {"ids": "<i8", "new": "<u4", "labels": "<u4"}
     vertices = _read(Path(folder, BETWEEN, f"vertices-{partition:05}"), names)
     halves = _read_all(
-        [_file(folder, "renamed", other, partition) for other in range(partitions)],
+        [between_file(folder, "renamed", other, partition) for other in range(partitions)],
         {"row": "<u4", "other": "<i8", "kind": "<u4"},
     )
     at = np.searchsorted(vertices["ids"], halves["other"])
@@ -463,47 +373,16 @@ def meet(
         "kind": halves["kind"] * number + vertices["labels"][at],
     }
     shards = len(layout.starts) - 1
-    parts = _split(layout.shards_of(entries["row"].astype(np.int64)), shards, entries)
-    named = _split(layout.shards_of(vertices["new"].astype(np.int64)), shards, vertices)
+    parts = split(layout.shards_of(entries["row"].astype(np.int64)), shards, entries)
+    named = split(layout.shards_of(vertices["new"].astype(np.int64)), shards, vertices)
     for shard in range(shards):
-        write_sections(_file(folder, "entries", partition, shard), {}, {**parts[shard], **named[shard]})
+        write_sections(
+            between_file(folder, "entries", partition, shard), {}, {**parts[shard], **named[shard]}
+        )
     if files:
         _send_columns(partition, folder, layout, files, vertices)
     if copies:
-        _send_copies(partition, folder, partitions, layout, vertices)
-
-
-def _send_copies(
-    partition: int,
-    folder: str,
-    partitions: int,
-    layout: Layout,
-    vertices: Mapping[str, NDArray[Any]],
-) -> None:
-    """Send the copies whose other ends are in a partition to the shards of their rows."""
-    paths = [_file(folder, "sent", other, partition) for other in range(partitions)]
-    names = {"row": "<u4", "other": "<i8", "kind": "<u4"}
-    found, table = read_copies(paths, names, layout.edge_attributes)
-    at = np.searchsorted(vertices["ids"], found["other"])
-    columns = {
-        "row": found["row"],
-        "neighbor": vertices["new"][at],
-        "kind": found["kind"] * np.uint32(len(layout.vertex_label_table)) + vertices["labels"][at],
-        "copy": np.arange(len(at)),
-    }
-    shards = len(layout.starts) - 1
-    parts = _split(layout.shards_of(found["row"].astype(np.int64)), shards, columns)
-    for shard, part in enumerate(parts):
-        copy = part.pop("copy")
-        write_copies(_file(folder, "copies-of", partition, shard), table, part, copy)
-
-
-def _copies_of(shard: int, folder: str, partitions: int, layout: Layout, entries: int) -> EdgeCopies:
-    """Return the copies of the entries of a shard."""
-    paths = [_file(folder, "copies-of", partition, shard) for partition in range(partitions)]
-    names = {"row": "<u4", "neighbor": "<u4", "kind": "<u4"}
-    found, table = read_copies(paths, names, layout.edge_attributes)
-    return ordered(found["row"], found["neighbor"], found["kind"], table, entries)
+        send_copies(partition, folder, partitions, layout, vertices)
 
 
 def _send_columns(
@@ -522,7 +401,7 @@ def _send_columns(
     """
     every, tables = [], []
     for number in files:
-        file = SectionFile(_file(folder, "columns", number, partition))
+        file = SectionFile(between_file(folder, "columns", number, partition))
         file.verify()
         every.append(file.array("ids", "<i8", 1))
         tables.append((len(every[-1]), read_columns(file, len(every[-1]))))
@@ -535,11 +414,11 @@ def _send_columns(
     columns = AttributeTable("vertex", joined(tables, layout.attributes))
     new = vertices["new"][np.searchsorted(vertices["ids"], ids)].astype(np.int64)
     shards = len(layout.starts) - 1
-    parts = _split(layout.shards_of(new), shards, {"new": new, "row": np.arange(len(new))})
+    parts = split(layout.shards_of(new), shards, {"new": new, "row": np.arange(len(new))})
     for shard, part in enumerate(parts):
         facts, arrays = sections_of(columns.take(part["row"]))
         arrays["new"] = part["new"]
-        write_sections(_file(folder, "attributes", partition, shard), facts, arrays)
+        write_sections(between_file(folder, "attributes", partition, shard), facts, arrays)
 
 
 def _columns_of(shard: int, folder: str, partitions: int, layout: Layout) -> dict[str, Column]:
@@ -548,7 +427,7 @@ def _columns_of(shard: int, folder: str, partitions: int, layout: Layout) -> dic
         return {}
     places, tables = [], []
     for partition in range(partitions):
-        file = SectionFile(_file(folder, "attributes", partition, shard))
+        file = SectionFile(between_file(folder, "attributes", partition, shard))
         file.verify()
         places.append(file.array("new", "<i8", 1) - layout.starts[shard])
         tables.append((len(places[-1]), read_columns(file, len(places[-1]))))
@@ -560,7 +439,7 @@ def assemble(shard: int, folder: str, partitions: int, layout: Layout) -> Piece:
     """Write the rows of a shard; return its part of the sketch."""
     found = [
         _read(
-            _file(folder, "entries", partition, shard),
+            between_file(folder, "entries", partition, shard),
             {"row": "<u4", "neighbor": "<u4", "kind": "<u4", "ids": "<i8", "new": "<u4", "labels": "<u4"},
         )
         for partition in range(partitions)
@@ -582,7 +461,7 @@ def assemble(shard: int, folder: str, partitions: int, layout: Layout) -> Piece:
     columns_of_vertices = _columns_of(shard, folder, partitions, layout)
     copies = None
     if layout.edge_attributes:
-        copies = _copies_of(shard, folder, partitions, layout, len(row))
+        copies = copies_of(shard, folder, partitions, layout, len(row))
     write_rows(shard_path(folder, shard), rows, vertex_ids, columns_of_vertices, copies)
     return _sampled(layout, row, neighbors, kinds, labels, first)
 
@@ -597,7 +476,7 @@ def _sampled(
 ) -> Piece:
     """Return the entries of edges whose ends have a small hash; both entries of an edge have the same."""
     low, high = np.minimum(row, neighbors).astype(np.uint64), np.maximum(row, neighbors).astype(np.uint64)
-    mixed = ((low << np.uint64(32)) ^ high) * _MULTIPLIER
+    mixed = ((low << np.uint64(32)) ^ high) * MULTIPLIER
     share = min(1.0, _SKETCH_ENTRIES / max(1, layout.entries))
     chosen = (mixed >> np.uint64(40)) < np.uint64(share * (1 << 24))
     ids, lengths = np.unique(row[chosen], return_counts=True)
@@ -607,18 +486,6 @@ def _sampled(
         lengths.astype(np.int64),
         neighbors[chosen],
         None if kinds is None else kinds[chosen],
-    )
-
-
-def joined_sketch(pieces: Sequence[Piece]) -> Piece:
-    """Return the sketch of all shards, in their order."""
-    kinds = [one.kinds for one in pieces if one.kinds is not None]
-    return Piece.of(
-        np.concatenate([one.ids for one in pieces]),
-        np.concatenate([one.labels for one in pieces]),
-        np.concatenate([one.lengths for one in pieces]),
-        np.concatenate([one.neighbors for one in pieces]),
-        np.concatenate(kinds) if kinds else None,
     )
 
 

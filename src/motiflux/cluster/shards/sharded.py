@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from motiflux.cluster.shards import build
 from motiflux.cluster.shards.attributes import EDGE, Types, bytes_of_vertex, common_types
+from motiflux.cluster.shards.between import BETWEEN
 from motiflux.cluster.shards.copies import CopiesOfFiles
 from motiflux.cluster.shards.judging import Judged
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.server import Served, ShardServer, last_rows
+from motiflux.cluster.shards.sketch import joined_sketch
 from motiflux.cluster.shards.store import LAYOUT, read_layout, shard_path, write_layout
 from motiflux.cluster.shares import Order, Shares, roots
 from motiflux.cluster.tasks import Done, call
@@ -255,7 +257,7 @@ def make_shards(
         raise OutputError(f"{folder}: expected a folder without a sharded graph, found one")
     if not paths:
         raise ArgumentError("paths", "a file or more", paths)
-    between = Path(folder, build.BETWEEN)
+    between = Path(folder, BETWEEN)
     try:
         between.mkdir(parents=True, exist_ok=True)
         sizes = [os.stat(path).st_size for path in (*paths, *vertices)]  # noqa: PTH116
@@ -382,7 +384,7 @@ class _Steps:
             "write rows",
             [partial(build.assemble, one, folder, partitions, layout) for one in shards],
         )
-        write_layout(folder, layout, build.joined_sketch(pieces))
+        write_layout(folder, layout, joined_sketch(pieces))
 
 
 def _options_of(path: str, options: Mapping[str, Any]) -> dict[str, Any]:

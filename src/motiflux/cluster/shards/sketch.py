@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,18 @@ from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.rows import Piece
 from motiflux.graph import Graph
 from motiflux.graph.csr import Csr
+
+
+def joined_sketch(pieces: Sequence[Piece]) -> Piece:
+    """Return the sketch of all shards, in their order."""
+    kinds = [one.kinds for one in pieces if one.kinds is not None]
+    return Piece.of(
+        np.concatenate([one.ids for one in pieces]),
+        np.concatenate([one.labels for one in pieces]),
+        np.concatenate([one.lengths for one in pieces]),
+        np.concatenate([one.neighbors for one in pieces]),
+        np.concatenate(kinds) if kinds else None,
+    )
 
 
 def sketch_of(layout: Layout, piece: Piece) -> Graph:
