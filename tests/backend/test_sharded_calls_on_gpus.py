@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import motiflux as mf
 from motiflux.cluster import jobs
 from motiflux.cluster import rows as cluster_rows
-from motiflux.cluster.shards import gpu_parts, matching, search
+from motiflux.cluster.shards import estimating, gpu_parts, matching, planning, ranges, search
 from motiflux.cluster.shards.gpu_parts import PartsOnGpu
 from motiflux.cluster.shards.images import RangeImages, Sums
 from motiflux.cluster.shards.planning import image_plan_of, ranged_images
@@ -32,6 +32,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 from tests.inline_ray import InlineRay, replace_ray
 from tests.sharded import ids_of, sharded
+from tests.unit.test_sharded_edge_conditions import NAMES, write_files
 from tests.unit.test_sharded_rows import in_order, listed, lister_of
 from tests.unit.test_sharded_search import DIRECTED, PATTERNS, random_graph
 
@@ -342,10 +343,8 @@ def test_orbits_of_sharded_graphs_are_counted_on_gpus(
 def test_estimates_are_those_of_cpus(
     ray: InlineRay, cluster: mf.Cluster, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from motiflux.cluster.shards import ranges
-
     monkeypatch.setattr(ranges, "LEAST_ENTRIES", 2)
-    monkeypatch.setattr(ranges, "PARTS", 1e9)
+    monkeypatch.setattr(estimating, "expected_parts", lambda graph, planned: 1e12)
     made, graph = made_in(cluster, tmp_path)
     ray.loses = 0.05
     for samples in (64, None):
@@ -355,7 +354,7 @@ def test_estimates_are_those_of_cpus(
         for name in ("value", "low", "high", "samples", "complete", "estimator"):
             assert getattr(one, name) == getattr(other, name)
         assert one.device == f"{device}, {cluster._workers.gpus_told}"
-    monkeypatch.setattr(ranges, "PARTS", 0.0)
+    monkeypatch.setattr(estimating, "expected_parts", lambda graph, planned: 0.0)
     whole = cluster.estimate(made, TRIANGLE, device=device)
     assert (whole.value, whole.estimator) == (float(mf.count(graph, TRIANGLE)), "exact")
 
@@ -383,8 +382,6 @@ def test_memory_of_gpus_is_for_calls_on_gpus(cluster: mf.Cluster, device: str, t
             call(made, TRIANGLE, gpu_memory="1GB")
         with pytest.raises(mf.DeviceMemoryError, match="smaller memory="):
             call(made, TRIANGLE, device=device, gpu_memory=100, **more)
-    with pytest.raises(mf.ArgumentError, match="a graph that fits a node"):
-        cluster.sample(made, TRIANGLE, 3, device=device)
 
 
 def test_calls_without_gpus_say_so(
@@ -462,3 +459,77 @@ def test_a_job_goes_on_where_it_ended(
     assert written.complete
     assert of_files(tmp_path / "rows") == sorted_rows(mf.match(graph, TRIANGLE))
     assert written.files > done
+
+
+def test_random_rows_are_those_of_cpus(
+    ray: InlineRay, cluster: mf.Cluster, device: str, tmp_path: Path
+) -> None:
+    made, graph = made_in(cluster, tmp_path)
+    every = {tuple(row) for row in sorted_rows(mf.match(graph, HOUSE))}
+    ray.gpus_asked.clear()
+    ray.loses = 0.05
+    found = cluster.sample(made, HOUSE, 40, seed=3, device=device)
+    rows = found.to_numpy().tolist()
+    assert set(ray.gpus_asked) == {0, 1}  # those that count have one, those that list have none
+    assert rows == cluster.sample(made, HOUSE, 40, seed=3).to_numpy().tolist()
+    assert {tuple(row) for row in rows} <= every
+    assert found.device == f"{device}, {cluster._workers.gpus_told}"
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("directed", [False, True])
+def test_conditions_on_edges_hold_on_gpus(
+    ray: InlineRay, cluster: mf.Cluster, device: str, tmp_path: Path, directed: bool
+) -> None:
+    paths, vertices, graph = write_files(tmp_path, 1, directed=directed)
+    shards = {"vertices": vertices, "shards": 3, "directed": directed, "attributes": None, **NAMES}
+    made = cluster.shard(paths, tmp_path / "g", **shards)
+    arrow = "->" if directed else "-"
+    conditions = ("x.amount > 2", "x.tag IN ['x', 'z']", "x.amount > 2 AND y.tag = 'x'")
+    patterns = [f"(a)-[x]{arrow}(b)-[y]{arrow}(c)--(a) WHERE {one}" for one in conditions]
+    absent = f"(a)--(b)--(c) WHERE NOT (a)-[{{tag: 'x'}}]{arrow}(c)"
+    found = cluster.count(made, [*patterns, absent], device=device)
+    assert found == mf.count(graph, [*patterns, absent])
+    assert sum(one > 0 for one in found) == 4
+    assert [one.reason for one in found[:3]] == ["the graph is sharded"] * 3
+    assert "CPUs search its parts: it looks for negated edges" in found[3].reason
+    for pattern in (patterns[2], absent):
+        rows, listed_here = mf.match(graph, pattern), cluster.match(made, pattern, device=device)
+        assert sorted_rows(listed_here) == sorted_rows(rows)
+        counts = cluster.count_per_vertex(made, pattern, device=device)
+        expected = mf.count_per_vertex(graph, pattern)
+        assert np.array_equal(counts.counts, expected.counts[expected.graph.vertex_index(counts.ids)])
+        told = cluster.explain(made, pattern, device=device)
+        assert ("kernels search their parts" in told) == (pattern != absent)
+
+
+def test_plans_of_estimates_have_the_order_of_cpus(device: str) -> None:
+    graph = mf.generate.rmat(scale=12, edges=60_000, seed=3)
+    request, deadline = make_request(semantics="isomorphism", symmetry="embeddings"), Deadline.after(None)
+    for text in (HOUSE, "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b), (c)--(f)--(d)", TRIANGLE):
+        pattern = mf.Pattern.parse(text)
+        on_cpus = planning.ranged(graph, pattern, request, deadline)
+        found = planning.ranged(graph, pattern, request, deadline, on_gpu=True, as_on_cpus=True)
+        assert on_cpus is not None
+        assert found is not None
+        plan, other = found.plan, on_cpus.plan
+        assert (plan.order, plan.restrictions, plan.multiplier) == (
+            other.order,
+            other.restrictions,
+            other.multiplier,
+        )
+        assert plan.tail is None or not plan.tail.nested
+        if text == HOUSE:
+            assert other.tail is not None
+            assert other.tail.nested
+
+
+def test_counts_at_edges_are_refused(cluster: mf.Cluster, device: str, tmp_path: Path) -> None:
+    made, _ = made_in(cluster, tmp_path)
+    options: Any = {"device": device}
+    with pytest.raises(mf.ArgumentError, match="'auto' or 'cpu' for this call"):
+        cluster.count_per_edge(made, TRIANGLE, **options)
+    with pytest.raises(mf.ArgumentError, match="'auto' or 'cpu' for this call"):
+        cluster.edge_orbits(made, **options)
+    with pytest.raises(mf.ArgumentError, match="gpu_memory"):
+        cluster.edge_orbits(made, gpu_memory="1GB")

@@ -389,14 +389,15 @@ class Cluster(Connected):
         In a sharded graph all ranges of entries are counted, and those that are drawn are listed, so `k` rows
         take the time of a count and of some listings. They are others than those of the whole graph; for a
         seed, the files and `memory`, they are the same on any number of workers. If time is up there are
-        none. They have to fit into `memory`.
+        none. They have to fit into `memory`. With ``device="cuda"``, GPUs count, and CPUs list.
         """
         if isinstance(graph, ShardedGraph):
-            self._check(options)
+            gpus = self._on_gpus(graph, options)
             check_known(options, SampleOptions.__optional_keys__)
             (one,) = patterns_of(pattern, as_queries(pattern)[0])
             with self._here(pattern):
-                return sample_sharded(self._workers, graph, one, k, options, _chosen(options))
+                chosen, kind = _chosen(options), _kind_of(gpus)
+                return sample_sharded(self._workers, graph, one, k, options, chosen, kind)
         with self._here(pattern, self._on_gpus(graph, options)):
             return sample(self._graph(graph), pattern, k, **options)
 
@@ -530,7 +531,8 @@ class Cluster(Connected):
         """
         if not isinstance(graph, ShardedGraph):
             raise ArgumentError("graph", "a sharded graph; motiflux.edge_orbits takes others", graph)
-        check_known(options, OrbitOptions.__optional_keys__)
+        check_known(options, OrbitOptions.__optional_keys__ - {"gpu_memory"})
+        self._check(options)
         size = check_integer("size", size, 4, 5)
         with self._here(f"orbits of edges of {size}"):
             return edge_orbits_sharded(self._workers, graph, size, options, _folder(output))

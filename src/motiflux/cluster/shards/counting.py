@@ -121,7 +121,7 @@ def count_sharded(
             allowed=subject.allowed,
         )
         made.append(None if planned is None else ShardedSearch(workers, subject.graph, planned, name, kind))
-        reasons.append(reason_of(planned, graph.layout, kind))
+        reasons.append(reason_of(planned, subject.graph.layout, kind))
     started = time.perf_counter()
     searches = [one for one in made if one is not None]
     driver = workers.driver(workers.slots_on(kind))

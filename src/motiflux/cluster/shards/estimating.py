@@ -267,6 +267,7 @@ def estimate_sharded(
                 request,
                 deadline,
                 on_gpu=kind is not None,
+                as_on_cpus=True,
                 allowed=subject.allowed,
             )
             if planned is None:

@@ -149,7 +149,7 @@ def match_sharded(
             plan_seconds=planned - deadline.started,
             engine="cluster",
             device=workers.device_on(kind),
-            reason=reason_of(found, graph.layout, kind),
+            reason=reason_of(found, subject.graph.layout, kind),
             batch_rows=batch_rows,
             limit=request.limit,
         )

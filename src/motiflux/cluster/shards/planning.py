@@ -46,6 +46,7 @@ def ranged(
     *,
     counting: bool = True,
     on_gpu: bool = False,
+    as_on_cpus: bool = False,
     allowed: Allowed = (),
 ) -> Ranged | None:
     """Return the plan of a pattern; None if time was up before there was one.
@@ -60,12 +61,14 @@ def ranged(
     on_gpu
         Whether kernels search: plans have no counts in parts then, unless the switch is on, which may take
         groups of lanes for ever (`motiflux.gpu.engine`).
+    as_on_cpus
+        Whether such a plan has the order of that of CPUs, so that each range has the same embeddings.
     allowed
         The vertices that query vertices may be, beyond what labels and `sketch` say; see `Ranged`.
     """
     refuse_others(pattern)
-    if on_gpu and request.tuning["parts"] == "auto":
-        request = replace(request, tuning={**request.tuning, "parts": "off"})
+    if on_gpu and not as_on_cpus:
+        request = without_parts(request)
     if request.copies:
         raise ArgumentError("copies", "False for a sharded graph, which has each edge once", True)
     if (why := _why_empty(pattern, allowed)) is not None:
@@ -75,17 +78,38 @@ def ranged(
     plan = logical_plan(sketch, pattern, request, _CAPABILITIES, deadline, counting=counting)
     if plan is None:
         return None
+    order = plan.order
+
+    def remade(builder: PlanBuilder) -> Plan:
+        return builder.plan(builder.order(order))
+
+    if on_gpu and as_on_cpus and plan.tail is not None and plan.tail.nested:
+        request = without_parts(request)
+        flat = PlanBuilder(
+            sketch, pattern, plan_options(request, deadline), bind(pattern, sketch), None, None
+        )
+        plan = replace(remade(flat), estimates=plan.estimates, scanned=plan.scanned)
     options = plan_options(request, deadline)
     if not counting:
         options = replace(row_plan_options(request, deadline), images=True)
-    order = plan.order
-    return _ranged(
-        sketch, pattern, plan, request, options, lambda builder: builder.plan(builder.order(order)), allowed
-    )
+    return _ranged(sketch, pattern, plan, request, options, remade, allowed)
+
+
+def without_parts(request: Request) -> Request:
+    """Return a request for plans without counts in parts, unless its switch asks for them."""
+    if request.tuning["parts"] != "auto":
+        return request
+    return replace(request, tuning={**request.tuning, "parts": "off"})
 
 
 def sampled(
-    sketch: Graph, pattern: Pattern, request: Request, deadline: Deadline, allowed: Allowed = ()
+    sketch: Graph,
+    pattern: Pattern,
+    request: Request,
+    deadline: Deadline,
+    allowed: Allowed = (),
+    *,
+    on_gpu: bool = False,
 ) -> tuple[Ranged, Ranged] | None:
     """Return a plan that counts and one that lists the same embeddings from each root arc.
 
@@ -95,6 +119,8 @@ def sampled(
     listing = ranged(sketch, pattern, request, deadline, counting=False, allowed=allowed)
     if listing is None or listing.plan.impossible is not None or listing.bound.comparisons is not None:
         return None if listing is None else (listing, listing)
+    if on_gpu:
+        request = without_parts(request)
     options, order = plan_options(request, deadline), listing.plan.order
 
     def remade(builder: PlanBuilder) -> Plan:

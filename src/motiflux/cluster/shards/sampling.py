@@ -26,6 +26,7 @@ from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.estimating import RangeCounts
 from motiflux.cluster.shards.planning import sampled
 from motiflux.cluster.shards.ranges import Ranges
+from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.sharded import Stage
 from motiflux.cluster.shards.tasks import picked_rows
@@ -57,6 +58,7 @@ def sample_sharded(
     k: int,
     options: Mapping[str, Any],
     chosen: Mapping[str, Any],
+    kind: str | None = None,
 ) -> Matches:
     """Return `k` embeddings, drawn uniformly with replacement once the first is asked for.
 
@@ -64,6 +66,8 @@ def sample_sharded(
     ----------
     chosen
         The options of the search.
+    kind
+        The kind of device of which each task that counts has one; None: tasks count on CPUs. CPUs list.
     """
     wanted = check_integer("k", k, 0, MAX_ROWS)
     seed = check_integer("seed", options.get("seed", 0), 0, MAX_SEED)
@@ -75,13 +79,16 @@ def sample_sharded(
     deadline = Deadline.after(request.timeout)
     graph.served()  # refuses a closed one
     subject = narrowed(graph, pattern)
-    plans = sampled(subject.sketch, subject.pattern, request, deadline, subject.allowed)
+    on_gpu, device = kind is not None, workers.device_on(kind)
+    plans = sampled(subject.sketch, subject.pattern, request, deadline, subject.allowed, on_gpu=on_gpu)
+    ways = "ranges are counted, and those that are drawn are listed" + (" by CPUs" if on_gpu else "")
+    reason = reason_of(None if plans is None else plans[0], subject.graph.layout, kind)
     planned = time.perf_counter()
 
     def begin() -> RowSource:
         if plans is None or plans[1].plan.impossible is not None or wanted == 0:
             return NoRows(complete=plans is not None)
-        return _Sampling(workers, subject.graph, plans, deadline).rows(wanted, seed)
+        return _Sampling(workers, subject.graph, plans, deadline, kind).rows(wanted, seed)
 
     return Matches(
         LateRows(begin),
@@ -89,8 +96,8 @@ def sample_sharded(
         started=planned,
         plan_seconds=planned - deadline.started,
         engine="sampling",
-        device=workers.device,
-        reason="the graph is sharded: ranges are counted, and those that are drawn are listed",
+        device=device,
+        reason=f"{reason}: {ways}",
     )
 
 
@@ -98,8 +105,14 @@ class _Sampling:
     """The random rows of a pattern, by a plan that counts and one that lists what it counts."""
 
     def __init__(
-        self, workers: Workers, graph: ShardedGraph, plans: tuple[Ranged, Ranged], deadline: Deadline
+        self,
+        workers: Workers,
+        graph: ShardedGraph,
+        plans: tuple[Ranged, Ranged],
+        deadline: Deadline,
+        kind: str | None,
     ) -> None:
+        self._kind = kind
         self._workers, self._graph, self._plans, self._deadline = workers, graph, plans, deadline
         self._ranges = Ranges.of(graph.layout.entries)
 
@@ -129,11 +142,12 @@ class _Sampling:
 
     def _counts(self) -> list[int] | None:
         """Return the number of rows of each range, without their images; None if time was up."""
-        search = RangeCounts(self._workers, self._graph, self._plans[0], self._ranges, "sample")
+        plan, ranges = self._plans[0], self._ranges
+        search = RangeCounts(self._workers, self._graph, plan, ranges, "sample", self._kind)
         numbers = range(self._ranges.number)
         for number in numbers:
             search.add(number)
-        self._run(search)
+        self._run(search, self._workers.slots_on(self._kind))
         return [search.counts[one] for one in numbers] if not any(search.left.values()) else None
 
     def _picked(self, counts: Sequence[int], drawn: NDArray[Any]) -> NDArray[np.int64] | None:
@@ -153,16 +167,16 @@ class _Sampling:
                 tasks.append(partial(picked_rows, job, begin, end, counts[number], inside))
                 places.append(own)
         stage = Stage(self._workers, f"sample {self._workers.pattern}", tasks)
-        if not self._run(stage):
+        if not self._run(stage, self._workers.slots):
             return None
         rows = np.empty((len(drawn), self._plans[1].bound.size), np.int64)
         for number, own in enumerate(places):
             rows[own] = stage.found[number]
         return rows
 
-    def _run(self, search: Any) -> bool:
-        """Run tasks; return whether all ended."""
-        driver = self._workers.driver()
+    def _run(self, search: Any, slots: int) -> bool:
+        """Run tasks, so many at a time; return whether all ended."""
+        driver = self._workers.driver(slots)
         try:
             driver.run_all([search], self._deadline)
         finally:

@@ -84,7 +84,7 @@ class ShardedImageCounter(HostImageCounter):
                 subject.sketch, subject.pattern, plan, request, deadline, subject.allowed
             ):
                 complete = complete and self._count(subject.graph, images, plan, found, request, deadline)
-                reasons.append(reason_of(images, self._graph.layout, self._kind))
+                reasons.append(reason_of(images, subject.graph.layout, self._kind))
             every.append(found)
         way = "; ".join(dict.fromkeys([*(reasons or ["the graph is sharded"]), ways(plans, ())]))
         device = f"{self._workers.device_on(self._kind)}, {self._graph.num_shards} shards"
