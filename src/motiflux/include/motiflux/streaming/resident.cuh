@@ -137,9 +137,12 @@ struct UpdaterRoles {
   }
 };
 
-// Whether a listed batch has so few of the updates that wait that these are to be sorted. Called by one lane.
-MOTIFLUX_DEVICE bool is_short(const Stream& stream, const FewChanges& listed, std::uint32_t waiting) {
-  return stream.sorted_share != 0 && listed.updates * stream.sorted_share <= waiting;
+// Whether a row that is changed again has left so few updates to a listed batch that all that wait are to be
+// sorted. `most`: changes that it has room for. Called by one lane.
+MOTIFLUX_DEVICE bool is_short(const Stream& stream, const FewChanges& listed, std::uint32_t waiting,
+                              std::uint32_t most) {
+  return 2 * listed.count <= most && stream.sorted_share != 0 &&
+         listed.updates * stream.sorted_share <= waiting;
 }
 
 // Lists the next batch of few changes of those that are pending; called by the warp that receives. None is
@@ -155,7 +158,7 @@ MOTIFLUX_DEVICE_CALL void list_next(const Lanes& lanes, const Stream& stream, st
     list_few(lanes, stream.graph, pending.updates + written, count, most, memory.kinds, memory.slots, next);
   lanes.sync();
   const bool lists = kWritesFew && count != 0;
-  if (lanes.leads() && (!lists || is_short(stream, next, count))) next.updates = 0;
+  if (lanes.leads() && (!lists || is_short(stream, next, count, most))) next.updates = 0;
   lanes.sync();
 }
 
