@@ -17,6 +17,7 @@ from typing import Any
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Automorphisms, Permutation, automorphisms
+from motiflux.pattern.queries.watched import CasePattern
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.ir import SharedLevels
 from motiflux.plan.passes.bare import bare_plans
@@ -95,8 +96,9 @@ def delta_plans(
         A query vertex at whose images matches are counted too (counting only), which leaves levels unshared
         and quotients aside; None: there is none.
     """
-    if bound.others or bound.ascending:  # automorphisms of a case need not be those of the others
-        merge, symmetry = False, Symmetry.EMBEDDINGS
+    if isinstance(pattern, CasePattern):  # automorphisms of a case need not be those of the others
+        symmetry = Symmetry.EMBEDDINGS
+        merge = merge and not (bound.others or bound.ascending)
     drafter = Drafter.of(
         pattern,
         bound,

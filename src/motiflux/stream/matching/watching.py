@@ -15,6 +15,7 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import AttributeTable, Graph
 from motiflux.interop import GraphColumns
 from motiflux.pattern import AnyVertex, Pattern, QueryVertex
+from motiflux.pattern.queries.watched import CasePattern
 from motiflux.plan.passes.alternatives import alternative_plans
 from motiflux.plan.passes.delta import delta_plans, same_searches
 from motiflux.plan.passes.drafts import DeltaPlan, Drafter
@@ -236,7 +237,8 @@ class Watching(Conditioned):
             self._match_on_host(added)
         native = self._open()
         canonical: tuple[Transversal, ...] = ()
-        if listed and self._options.symmetry is Symmetry.SUBGRAPHS and not (bound.others or bound.ascending):
+        once = self._options.symmetry is Symmetry.SUBGRAPHS and not isinstance(added, CasePattern)
+        if listed and once:
             canonical = transversals(added, directed=self._base.directed)
         if self._auto is not None:
             self._use(None)  # rows of the GPU would have to be loaded again for other plans
