@@ -227,20 +227,19 @@ def test_answers_are_the_same_without_shortcuts(gpu: Device) -> None:
 @pytest.mark.parametrize(("warps", "without"), [(1, []), (2, []), (4, ["early"]), (8, []), (16, [])])
 def test_times_of_updates_go_on_from_stage_to_stage(gpu: Device, warps: int, without: list[str]) -> None:
     settings = {"measures": True, "updater_warps": warps, "without": frozenset(without)}
-    runs = check(gpu, 1, parts=1, count=40, settings=settings)
-    assert runs.answered > 10
-    stamps = runs.stamps[runs.stamps[:, STAMPS.index("searched")] > 0]  # of updates that were searched
-    assert len(stamps) == runs.answered
-    # Its search begins before it is published, if it is the first one of its batch.
-    for order in (("seen", "begun", "published"), ("seen", "taken", "searched", "answered")):
-        in_order = stamps[:, [STAMPS.index(name) for name in order]]
-        assert (np.diff(in_order.astype(np.int64), axis=1) >= 0).all()
-    assert (stamps > 0).all()
-    taken, published = stamps[:, STAMPS.index("taken")], stamps[:, STAMPS.index("published")]
-    if "early" in without:
-        assert (taken >= published).all()
-    elif warps > 2:  # one warp hands over while others write
-        assert (taken < published).any()
+    is_early = False
+    for seed in range(1, 4):
+        runs = check(gpu, seed, parts=1, count=40, settings=settings)
+        assert runs.answered > 10
+        stamps = runs.stamps[runs.stamps[:, STAMPS.index("searched")] > 0]  # of updates that were searched
+        assert len(stamps) == runs.answered
+        # Its search begins before it is published, if that makes no difference.
+        for order in (("seen", "begun", "published"), ("seen", "taken", "searched", "answered")):
+            in_order = stamps[:, [STAMPS.index(name) for name in order]]
+            assert (np.diff(in_order.astype(np.int64), axis=1) >= 0).all()
+        assert (stamps > 0).all()
+        is_early |= bool((stamps[:, STAMPS.index("taken")] < stamps[:, STAMPS.index("published")]).any())
+    assert is_early == ("early" not in without) or warps <= 2  # one warp does all that comes before a search
 
 
 @pytest.mark.turns(2, "emulated")

@@ -319,3 +319,31 @@ def test_the_device_judges_updates_that_the_host_has_not_judged(gpu: Device) -> 
         assert sorted(submit_all(stream, updates)) == [(first, 1), (first + 2, 1)]
         updates["inserts"] |= JUDGED  # each has an effect then
         assert sorted(submit_all(stream, updates)) == [(first + 4 + number, 1) for number in range(4)]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_long_search_that_began_early_is_no_standstill_of_the_stream(gpu: Device) -> None:
+    """The updater waits for it, as a row gets too long: then rows move, which nobody may read."""
+    size, fresh = 64, 65
+    edges = [(u, v) for u in range(size) for v in range(u)] + [(0, size)]
+    path = mf.Pattern.from_edges([(at, at + 1) for at in range(6)])
+    changes = [("+", 70, 71), ("-", 70, 71)] * 3
+    changes += [("+", fresh, 70), ("+", fresh, 71), ("+", 0, fresh)]
+    settings: Any = {
+        **SMALL,
+        "checks": False,
+        "stall_seconds": 1.0,
+        "longest_row": 64,
+        "versions": 64 * 20_000,
+    }
+    runs = StreamedRuns(StreamSettings(**settings, without=frozenset({"sorts"})))
+    graph = mf.Graph.from_edges(edges, num_vertices=80)
+    with (
+        runs.answering(),
+        mf.Monitor(graph, path, device=gpu.name, engine="changing", mode="sequence") as monitor,
+        mf.Monitor(graph, path, device="cpu", mode="sequence") as expected,
+    ):
+        found, wanted = monitor.apply(changes)[0], expected.apply(changes)[0]
+    assert (found.positive, found.negative) == (wanted.positive, wanted.negative)
+    assert found.positive > 10**9

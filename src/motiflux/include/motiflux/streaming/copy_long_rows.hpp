@@ -1,10 +1,10 @@
 // Long rows of a batch, copied in strips by the warps of the updater and by executors without work.
 //
-//   rows       old version | new version | insertions | first strip        written by the updater
-//   strips     0  1  2  3  |  4  5  |  6  7  8 ...                         each of so many entries of one row
+//   rows       old version, new version, insertions, first strip; written by the updater
+//   strips     0  1  2  3 | 4  5 | 6  7  8 ...   each of so many entries of one row
 //   taken      a counter: who takes the next number copies that strip
-//   survivors  of a strip, or of all strips of its row up to it            where entries of the row have
-//   ended done       another counter: the updater goes on when all are copied
+//   survivors  of a strip, or of all of its row up to it, where entries have ended
+//   done       another counter: the updater goes on when all are copied
 //
 // Nobody waits for a group that has not begun: a strip is taken when it is to be copied at once, and the
 // updater's warps take strips, too. A strip's first place depends on the survivors of the strips before it,

@@ -10,7 +10,7 @@
 //                      root     its only root, which the updater has written   likewise
 //                      roots    some of these roots                            given by a group that has them
 //                      walk     some candidates of one level below a root      given likewise
-//                      copy     strips of long rows (copy_long_rows.hpp)          by the updater
+//                      copy     strips of long rows (copy_long_rows.hpp)       the updater asks for help
 //
 //   parts[slot]        1 + parts that were given - parts that are done; whoever ends the last part writes the
 //                      totals, and tells the collector that the update is done. A group that had the only
@@ -89,10 +89,10 @@ class BlockSharing<Plan, Lanes, streaming::Streamed<turns>> : public Sharing<Pla
   template <class Goal>
   MOTIFLUX_DEVICE void check_for_waiting_groups() {
     turns_to_check_ = turns;
-    if (early_ && !is_published_now()) return;
     if (++checks_ % kChecksOfReport == 0 && lanes_.leads())
       device::device_wide(stream_->graph.stages.progress->turns)
           .fetch_add(std::uint64_t{1}, device::Order::kRelaxed);
+    if (early_ && !is_published_now()) return;
     if (lanes_.ballot(lanes_.leads() && streaming::a_group_waits(stream_->work)) == 0) return;
     if (place_.arc < place_.arc_end) return give_roots();
     if (place_.level < place_.floor) return;

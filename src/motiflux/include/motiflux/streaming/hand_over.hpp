@@ -1,10 +1,7 @@
-// Updates become works of executors: while their batch is written, once it is published, or before it is
-// listed.
+// Updates become works of executors: once their rows have memory, once they are published, or early.
 //
-//   early    what is received | rows of the batch before are written | published | listed, rows written |
-//   published
-//            handed over                                              searched      searched answered
-//   else                                                                           handed over searched
+//   early    received, handed over | those before are published: searched | has memory: answered
+//   else     received | rows have memory: handed over | published: searched, answered
 #pragma once
 
 #if !defined(MOTIFLUX_VERSIONS)

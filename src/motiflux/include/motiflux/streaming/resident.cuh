@@ -205,7 +205,7 @@ MOTIFLUX_DEVICE void tell_received(const Lanes& lanes, UpdaterMemory& memory, st
   device::block_wide(memory.looks).store(looks, device::Order::kRelease);
 }
 
-// Waits for that; whether updates may be handed over.
+// Waits for that; whether updates may be handed over. The other warp waits for nobody meanwhile.
 template <class Lanes>
 MOTIFLUX_DEVICE bool has_received(const Lanes& lanes, UpdaterMemory& memory, std::uint32_t looks) {
   if (lanes.leads())
@@ -407,7 +407,9 @@ MOTIFLUX_DEVICE void update_until_end(const Team& team, const Lanes& warp, const
   constexpr std::uint32_t kTurnsOfHost = 8;  // between looks at the host's flag
   const UpdaterRoles roles(team.thread() / Lanes::kLanes, team.threads() / Lanes::kLanes);
   Pending& pending = memory.pending;
-  UpdaterPlace place{published(stream.graph.stages), 0, {}, {}};
+  const std::uint64_t begins = published(stream.graph.stages);
+  // All that is published is collected when a kernel is launched.
+  UpdaterPlace place{begins, begins + stream.graph.stages.slot_count, {}, {}};
   device::Backoff backoff(256, 512);
   bool parks = false;
   for (std::uint32_t turn = 0;; ++turn) {

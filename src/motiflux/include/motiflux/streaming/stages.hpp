@@ -64,9 +64,10 @@ MOTIFLUX_DEVICE bool must_stop(const Stages& stages) {
   return device::system_wide(stages.progress->stop).load(device::Order::kRelaxed) != 0;
 }
 
-// Tells that updates up to a moment will be published, before anybody gets to know of them; if that fails,
-// that those up to an earlier one are. A read-modify-write, as the collector's in `begun_by_now`: either that
-// one sees these updates, or those who see one of them see what the collector did before.
+// Tells that updates up to a moment may be searched from now on, before anybody gets to know of them; if they
+// are not published, that those up to an earlier one are. A read-modify-write, as the collector's in
+// `begun_by_now`: either that one sees these updates, or those who see one of them see what the collector did
+// before.
 MOTIFLUX_DEVICE void begin(const Stages& stages, std::uint64_t moment) {
   device::device_wide(stages.progress->begun).exchange(moment, device::Order::kAcqRel);
 }

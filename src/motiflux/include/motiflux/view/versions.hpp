@@ -124,7 +124,8 @@ struct Versions {
   }
 
   // The row at the moment of an update that the caller has acquired, and that is not done. `before`: in the
-  // version of the moment before, which suffices to be acquired. Called by one lane.
+  // version of the moment before; it suffices that all updates before are acquired that change this row.
+  // Called by one lane.
   MOTIFLUX_DEVICE VersionedRow open(std::uint32_t row, std::uint64_t moment, bool before = false) const {
     const std::uint64_t held = before ? moment - 1 : moment;
     std::uint32_t block;
