@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.api.edge_witnesses import bound_query_edge
+from motiflux.cluster.folder import Folder
 from motiflux.cluster.shards import edge_images, pairs, rows, search, sharded
 from motiflux.cluster.shards.edge_images import RangedEdges, RangeEdges
 from motiflux.cluster.shards.pairs import PairSums, Runs, added, keys_of, ranges_of_keys
@@ -242,6 +243,31 @@ def test_results_that_do_not_fit_are_refused(
         with pytest.raises(mf.ClusterError, match="give output="):
             cluster.count_per_edge(made, PATTERNS[0])
         assert cluster.count_per_edge(made, PATTERNS[0], output=tmp_path / "rows").rows > 10
+
+
+def test_an_error_deletes_files_of_its_own_call_alone(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs, "_BYTES_OF_SUM", 4_000)
+    write, written, folder = Folder.write, 0, tmp_path / "rows"
+
+    def write_and_fail(self: Folder, name: str, data: bytes) -> None:
+        nonlocal written
+        write(self, name, data)
+        written += 1
+        if written == 3:
+            for other in ("part-000000-00000.parquet", "of another.parquet"):
+                (folder / other).write_bytes(b"of another program")
+            raise mf.OutputError("no space left on device")
+
+    with mf.Cluster() as cluster:
+        made, _ = made_in(cluster, tmp_path, 7)
+        with monkeypatch.context() as patch:
+            patch.setattr(Folder, "write", write_and_fail)
+            with pytest.raises(mf.OutputError, match="no space left"):
+                cluster.count_per_edge(made, PATTERNS[1], output=folder)
+        left = {path.name for path in folder.iterdir()}
+        assert left == {"part-000000-00000.parquet", "of another.parquet"}
 
 
 def test_sums_of_pairs_have_any_size(tmp_path: Path) -> None:

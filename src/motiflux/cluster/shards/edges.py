@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -166,22 +166,32 @@ class EdgeSearches:
         titles = ("count",) if single else tuple(column.name for column in self.columns)
         head = EdgeTable(titles, self.graph.layout, metadata)
         folder, sums = Folder(output), self._sums()
+        call = f"part-{uuid.uuid4().hex}"  # no other call writes files of such names
+        driver = self.workers.driver()
         try:
             ranges = self._ranges() if self.pairs else []
             tasks = [
-                partial(sums.files, first, last, output, f"part-{number:06}", head)
+                partial(sums.files, first, last, output, f"{call}-{number:06}", head)
                 for number, (first, last) in enumerate(ranges)
             ]
             stage = Stage(self.workers, "count_per_edge: write", tasks)
-            self.workers.driver().run_all([stage], Deadline.after(None))
+            driver.run_all([stage], Deadline.after(None))
             rows, files = (sum(one[at] for one in stage.found.values()) for at in (0, 1))
             if not files:
-                folder.write("part-000000-00000.parquet", head.empty())
+                folder.write(f"{call}-000000-00000.parquet", head.empty())
             return rows, max(files, 1)
         except BaseException:
-            for name in folder.files():
-                folder.delete(name)
+            driver.wait_for_cancelled()  # else they may write files later
+            _delete_of_call(folder, call)
             raise
+
+
+def _delete_of_call(folder: Folder, call: str) -> None:
+    """Delete the files of a call as far as that is possible; those of others stay."""
+    with suppress(OutputError):
+        for name in folder.files():
+            if name.startswith(f"{call}-"):
+                folder.delete(name)
 
 
 @contextmanager
