@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.api.edge_witnesses import bound_query_edge
 from motiflux.cluster.folder import Folder
-from motiflux.cluster.shards import edge_images, pairs, rows, search, sharded
+from motiflux.cluster.shards import edge_images, edge_sums, edges, pairs, rows, search, sharded
 from motiflux.cluster.shards.edge_images import RangedEdges, RangeEdges
-from motiflux.cluster.shards.pairs import PairSums, Runs, added, keys_of, ranges_of_keys
+from motiflux.cluster.shards.pairs import PairSums, Runs, added, keys_of, merged, ranges_of_keys
 from motiflux.cluster.shards.planning import image_plan_of, ranged_images
 from motiflux.cluster.shards.rows import Rows
 from motiflux.cluster.shards.search import RangeSearch
@@ -153,9 +153,9 @@ def test_numbers_of_pairs_are_those_of_the_whole_graph(
     query = mf.Pattern.parse(random.Random(seed).choice(every))
     request = make_request(threads=1, semantics=semantics, symmetry="embeddings")
     request = replace(request, tuning={**request.tuning, "images_by": by})
-    edges = [bound_query_edge(query, one, graph) for one in query.edges]
+    queried = [bound_query_edge(query, one, graph) for one in query.edges]
     bound = bind(query, graph)
-    asked: list[Any] = [((one.source, one.target), bound.rows_of(one)) for one in edges]
+    asked: list[Any] = [((one.source, one.target), bound.rows_of(one)) for one in queried]
     expected = mf.count_per_edge(graph, query, semantics=semantics)
     layout, parts = shards_of(graph, 3)
     plan = image_plan_of(graph, query, asked, request, Deadline.after(None))
@@ -167,7 +167,7 @@ def test_numbers_of_pairs_are_those_of_the_whole_graph(
         patch.setattr(edge_images, "_ARCS_AT_ONCE", 5)
         patch.setattr(os, "fsync", lambda file: None)
         for images in ranged_images(graph, query, plan, request, Deadline.after(None)):
-            either = tuple(not directed or edges[plan.class_of.index(one)].either for one in images.classes)
+            either = tuple(not directed or queried[plan.class_of.index(one)].either for one in images.classes)
             ranged = RangedEdges(images, either, directed)
             made = Rows(layout, parts, [True, False, False], None, memory // search.SHARE_OF_ROWS)
             searched = RangeSearch(made, images.ranged, memory, 1, share=ranged.share)
@@ -243,6 +243,61 @@ def test_results_that_do_not_fit_are_refused(
         with pytest.raises(mf.ClusterError, match="give output="):
             cluster.count_per_edge(made, PATTERNS[0])
         assert cluster.count_per_edge(made, PATTERNS[0], output=tmp_path / "rows").rows > 10
+
+
+def test_runs_are_merged_until_few_are_open(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edges, "_MOST_OPEN", 3)
+    monkeypatch.setattr(pairs, "_BYTES_OF_SUM", 20_000)  # many runs
+    opened, most, written = pairs.Runs, 0, 0
+
+    def counted(paths: list[str], places: Any) -> Runs:
+        nonlocal most
+        most = max(most, len(paths))
+        return opened(paths, places)
+
+    write = PairSums._write
+
+    def write_and_count(self: PairSums) -> None:
+        nonlocal written
+        written += 1
+        write(self)
+
+    for module in (pairs, edge_sums):
+        monkeypatch.setattr(module, "Runs", counted)
+    monkeypatch.setattr(PairSums, "_write", write_and_count)
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 7)
+        ray.loses = 0.05
+        for pattern in PATTERNS[:2]:
+            found, expected = cluster.count_per_edge(made, pattern), mf.count_per_edge(graph, pattern)
+            assert at_edges(found.to_arrow(), False) == at_edges(expected.to_arrow(), False)
+        cluster.count_per_edge(made, PATTERNS[1], output=tmp_path / "rows")
+        assert at_edges(pq.read_table(tmp_path / "rows"), False) == at_edges(expected.to_arrow(), False)
+        few, local = cluster.edge_orbits(made, 4), mf.edge_orbits(graph, 4)
+        assert at_edges(few.to_arrow(), False) == at_edges(local.to_arrow(), False)
+    assert written > 30, "there are many runs"
+    assert most == 3
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 10**6), classes=st.integers(1, 3), memory=st.sampled_from([1, 500, 1 << 20]))
+def test_a_merged_run_has_the_sums_of_all(seed: int, classes: int, memory: int) -> None:
+    draws = np.random.default_rng(seed)
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(os, "fsync", lambda file: None)
+        sums = PairSums(classes, folder, 300)
+        for _ in range(8):
+            keys = keys_of(draws.integers(0, 2**32, 3), draws.integers(0, 4, 3))
+            keys[0] = 2**64 - 1
+            sums.add(int(draws.integers(classes)), keys, draws.integers(2**62, 2**64, 3, np.uint64), {})
+        paths = [f"{folder}/{name}" for name, _ in sums.take()]
+        one = Runs([merged(paths, classes, memory)], range(classes)).sums(0, 1 << 64)
+        for found, all_of in zip(one, Runs(paths, range(classes)).sums(0, 1 << 64), strict=True):
+            assert np.array_equal(found[0], all_of[0])
+            assert np.array_equal(found[1], all_of[1])
+            assert found[2] == all_of[2]
 
 
 def test_an_error_deletes_files_of_its_own_call_alone(

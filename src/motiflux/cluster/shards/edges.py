@@ -21,6 +21,7 @@ from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.edge_images import RangedEdges
 from motiflux.cluster.shards.edge_sums import EdgeColumn, Edges, EdgeTable, SumsOfEdges
+from motiflux.cluster.shards.pairs import merged
 from motiflux.cluster.shards.planning import image_plan_of, ranged_images
 from motiflux.cluster.shards.sharded import ShardedGraph, Stage
 from motiflux.cluster.shards.tasks import edges_of_range
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
 
 _LEAST_SECONDS = 1.0
 """Shortest time that tasks are made for: each writes a file, and all files are read together."""
+_MOST_OPEN = 256
+"""Runs that a process has open: each takes a descriptor, of which it may have about 1,024."""
+_SHARE_OF_MERGED = 4
+"""The sums of a merged run take one part of so many of the memory of a task."""
 _MERGED_BYTES = 64
 """Bytes of a pair of a run, about, while edges are made of it."""
 
@@ -66,6 +71,8 @@ class EdgeSearches:
     between: str
     view: ShardedGraph
     runs: list[tuple[str, ...]] = field(default_factory=list)
+    classes: list[int] = field(default_factory=list)
+    """The number of classes of query edges of each search."""
     pairs: int = 0
     columns: list[EdgeColumn] = field(default_factory=list)
     either: bool = False
@@ -125,7 +132,29 @@ class EdgeSearches:
             driver.wait_for_cancelled()
         self.complete = self.complete and driver.has_all_of(search)
         self.runs.append(tuple(str(Path(self.between, name)) for name, _ in search.files))
+        self.classes.append(len(edges.images.classes))
         self.pairs += sum(number for _, number in search.files)
+
+    def _merge(self) -> None:
+        """Merge runs into so few that a process can have all of them open."""
+        most = max(1, _MOST_OPEN // max(1, len(self.runs)))
+        while any(len(one) > most for one in self.runs):
+            kept: list[list[str]] = []
+            groups: list[tuple[int, tuple[str, ...]]] = []
+            for search, runs in enumerate(self.runs):
+                number = len(runs) if len(runs) <= most else max(most, -(-len(runs) // _MOST_OPEN))
+                parts = [runs[at::number] for at in range(number)]
+                kept.append([one[0] for one in parts if len(one) == 1])
+                groups += [(search, one) for one in parts if len(one) > 1]
+            room = self.graph.memory // _SHARE_OF_MERGED
+            tasks = [partial(merged, runs, self.classes[search], room) for search, runs in groups]
+            stage = Stage(self.workers, "count_per_edge: merge", tasks)
+            self.workers.driver().run_all([stage], Deadline.after(None))
+            for at, (search, runs) in enumerate(groups):
+                kept[search].append(stage.found[at])
+                for path in runs:
+                    Path(path).unlink(missing_ok=True)
+            self.runs = [tuple(one) for one in kept]
 
     def _sums(self) -> SumsOfEdges:
         return SumsOfEdges(self.view.served(), tuple(self.runs), tuple(self.columns), self.either)
@@ -145,6 +174,7 @@ class EdgeSearches:
         ClusterError
             They take more than the memory of the graph.
         """
+        self._merge()
         sums = self._sums()
         tasks = [partial(sums.tables, first, last) for first, last in self._ranges() if self.pairs]
         stage = _Tables(self.workers, "count_per_edge: add", tasks, self.graph.memory)
@@ -165,6 +195,7 @@ class EdgeSearches:
         """Write the same into a Parquet data set; return the numbers of rows and files."""
         titles = ("count",) if single else tuple(column.name for column in self.columns)
         head = EdgeTable(titles, self.graph.layout, metadata)
+        self._merge()
         folder, sums = Folder(output), self._sums()
         call = f"part-{uuid.uuid4().hex}"  # no other call writes files of such names
         driver = self.workers.driver()

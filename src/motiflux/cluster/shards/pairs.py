@@ -2,20 +2,23 @@
 
 A pair is a key of 64 bits, the first vertex above the second. A run is a file of keys and numbers for each
 class, sorted by key; the sum of all runs is read for one range of keys after another, each within a bound on
-memory.
+memory. A file that is open takes a descriptor, so many runs are merged into few before.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.cluster.shards.layout import Ids
+from motiflux.errors import OutputError
 from motiflux.io.binary.sections import SectionFile, write_sections
 
 Keys = NDArray[np.uint64]
@@ -195,3 +198,47 @@ def ranges_of_keys(runs: Sequence[Runs], first: int, last: int, memory: int) -> 
             continue
         middle = (begin + end) // 2
         waiting += [(middle, end), (begin, middle)]
+
+
+def merged(paths: Sequence[str], classes: int, memory: int) -> str:
+    """Write one run that has the sums of several, beside them; return its path.
+
+    Parameters
+    ----------
+    memory
+        Bytes for sums: the run itself may be larger.
+
+    Raises
+    ------
+    OutputError
+        It cannot be written.
+    """
+    folder = Path(paths[0]).parent
+    runs, path = Runs(paths, range(classes)), folder / f"run-{uuid.uuid4().hex}"
+    above: list[list[object]] = []
+    with ExitStack() as opened:
+        try:
+            files = [
+                [opened.enter_context(TemporaryFile(dir=folder)) for _ in range(classes)] for _ in range(2)
+            ]
+            for begin, end in ranges_of_keys([runs], 0, 1 << 64, memory):
+                for place, (keys, words, more) in enumerate(runs.sums(begin, end)):
+                    files[0][place].write(keys.data)
+                    files[1][place].write(words.data)
+                    above += [[place, str(key), str(number)] for key, number in more.items()]
+            arrays = {
+                f"{name}{place}": _mapped(file)
+                for name, of_name in zip(("keys", "words"), files, strict=True)
+                for place, file in enumerate(of_name)
+            }
+        except OSError as error:
+            raise OutputError(f"{path}: {error}") from error
+        write_sections(path, {"above": above}, arrays)
+    return str(path)
+
+
+def _mapped(file: IO[bytes]) -> NDArray[np.uint64]:
+    """Return the numbers of a file, of which those of large files are read when they are used."""
+    number = file.tell() // 8
+    file.flush()
+    return np.memmap(file, "<u8", "r", shape=(number,)) if number else np.empty(0, np.uint64)
