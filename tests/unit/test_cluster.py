@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sys
+import types
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ import motiflux as mf
 from motiflux.cluster import folder as folders
 from motiflux.cluster import jobs, rows, shares, timed_shares
 from motiflux.cluster.digests import digest_of
+from motiflux.cluster.driver import Driver, _Running
+from motiflux.cluster.records import TaskLog
 from motiflux.request.deadline import Deadline
-from tests.inline_ray import InlineRay, replace_ray
+from tests.inline_ray import InlineRay, WorkerCrashedError, replace_ray
 from tests.unit.cli_run import complete_graph, motiflux, only_json
 
 PATTERNS = [
@@ -105,6 +108,19 @@ def test_lost_tasks_change_no_count(ray: InlineRay, small_tasks: None, seed: int
     assert Counter(map(tuple, rows.tolist())) == Counter(
         map(tuple, mf.match(graph, pattern).to_numpy().tolist())
     )
+
+
+def test_items_of_a_lost_task_keep_the_seconds_that_they_were_expected_to_take(ray: InlineRay) -> None:
+    back: shares.Item = (2, 0, 6, 0, 0, 9, [1, 2])
+    order = shares.Order(4, [back, shares.roots(10, 20)], 2.0, guessed=3.0, known=5.0)
+    search: Any = types.SimpleNamespace(name="count", divisible=True)
+    connection: Any = types.SimpleNamespace(ray=ray)
+    retries: list[Any] = []
+    Driver(connection, 2, TaskLog())._lost(WorkerCrashedError("it died"), _Running(search, order), retries)
+    assert [(one.share, one.guessed, one.known) for _, one, _ in retries] == [
+        ([back], 3.0, 0.0),
+        ([shares.roots(10, 20)], 0.0, 5.0),
+    ]
 
 
 def test_work_that_is_lost_again_and_again_is_an_error(ray: InlineRay) -> None:

@@ -37,6 +37,31 @@ def test_halves_of_a_share_are_the_whole(given: list[tuple[int, int, int]]) -> N
         assert all(parts)
 
 
+@given(
+    given=st.lists(st.tuples(st.integers(1, 5), st.integers(0, 9), st.integers(1, 9)), max_size=4),
+    fresh=st.integers(0, 9),
+)
+def test_halves_of_an_order_have_the_seconds_that_it_was_expected_to_take(
+    given: list[tuple[int, int, int]], fresh: int
+) -> None:
+    back: Share = [(level, first, first + size, size, 0, 1, []) for level, first, size in sorted(given)]
+    share = back + ([roots(3, 3 + fresh)] if fresh else [])
+    if not share:
+        return
+    left = [Order(7, share, 2.0, float(len(back)), 10.0 * (fresh > 0))]
+    ended = []
+    while left:
+        one = left.pop()
+        halves = one.halved()
+        assert all(half.number == 7 and half.seconds == 2.0 for half in halves)
+        assert sum(half.guessed for half in halves) == pytest.approx(one.guessed)
+        assert sum(half.known for half in halves) == pytest.approx(one.known)
+        (left if len(halves) > 1 else ended).extend(halves)
+    for one in ended:
+        (item,) = one.share
+        assert (item[0] == 0, item[0] > 0) == (one.known > 0, one.guessed > 1e-9)
+
+
 @given(units=st.integers(1, 5000), slots=st.integers(1, 40), seed=st.integers(0, 99))
 def test_each_root_arc_is_handed_out_once(units: int, slots: int, seed: int) -> None:
     draws, shares = random.Random(seed), Shares(units, slots)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from motiflux import log
 from motiflux.cluster.connection import Connection
 from motiflux.cluster.records import TaskLog, TaskRecord
-from motiflux.cluster.shares import Order, halves, tasks_at_a_time
+from motiflux.cluster.shares import Order, tasks_at_a_time
 from motiflux.cluster.tasks import Done
 from motiflux.errors import ClusterError, MotifluxError
 from motiflux.request.deadline import Deadline
@@ -220,8 +220,8 @@ class Driver:
         if is_lost_object(error, self.connection.ray):
             search.renew()
         order = running.order
-        parts = (halves(order.share) if search.divisible else None) or (order.share,)
-        retries.extend((search, Order(order.number, part, order.seconds), tries + 1) for part in parts)
+        parts = order.halved() if search.divisible else [order]
+        retries.extend((search, part, tries + 1) for part in parts)
 
     def _finish(self, deadline: Deadline) -> Iterator[bool]:
         """Take the results that arrive within a moment after the deadline."""

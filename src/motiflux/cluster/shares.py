@@ -89,6 +89,27 @@ class Order:
     guessed: float = 0.0
     known: float = 0.0
 
+    def halved(self) -> list[Order]:
+        """Return orders of halves of the share, for about their parts of the seconds; itself if it has none.
+
+        If some are `known`, they are those of the last item, and `guessed` are those of the others.
+        """
+        both = halves(self.share)
+        if both is None:
+            return [self]
+        several = len(self.share) > 1
+        others = self.share[:-1] if several and self.known > 0 else self.share
+        part = _candidates(both[0]) / _candidates(others)
+        guessed, known = part * self.guessed, 0.0 if several else part * self.known
+        return [
+            Order(self.number, both[0], self.seconds, guessed, known),
+            Order(self.number, both[1], self.seconds, self.guessed - guessed, self.known - known),
+        ]
+
+
+def _candidates(share: Share) -> int:
+    return sum(item[2] - item[1] for item in share)
+
 
 @dataclass(slots=True)
 class Shares:
