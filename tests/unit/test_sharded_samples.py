@@ -93,6 +93,12 @@ def test_random_rows_that_there_are_none_of(ray: InlineRay, tmp_path: Path) -> N
             cluster.sample(made, PATTERNS[0], 1, device="cuda")
         with pytest.raises(mf.ArgumentError, match="pattern"):
             cluster.sample(made, "(a)-[*1..2]-(b)", 3)
+        for several in ([PATTERNS[0]], PATTERNS[:2], []):
+            given = several
+            with pytest.raises(mf.ArgumentError, match="pattern: expected one pattern"):
+                cluster.sample(made, given, 3)
+            with pytest.raises(mf.ArgumentError, match="pattern: expected"):
+                mf.sample(graph, given, 3)
 
 
 def test_ranges_of_too_many_rows_are_refused(

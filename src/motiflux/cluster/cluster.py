@@ -43,7 +43,7 @@ from motiflux.cluster.shards.vertices import ShardedImageCounter, vertices_of
 from motiflux.cluster.tasks import Columns, call_whole
 from motiflux.errors import ArgumentError, ClusterError
 from motiflux.graph import Graph
-from motiflux.pattern import Pattern, PatternLike, Query, QueryLike, as_pattern
+from motiflux.pattern import Pattern, PatternLike, Query, QueryLike, as_pattern, as_query
 from motiflux.pattern.asked import asks_for_rows
 from motiflux.request.deadline import Deadline
 from motiflux.request.elsewhere import doing_elsewhere
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from motiflux.cluster.gpu_engine import GpuClusterEngine
     from motiflux.cluster.on_gpus import OnGpus
 
+_ONE_PATTERN = "one pattern: a motiflux.Pattern, its text, or a graph of networkx"
 _BEGIN_SECONDS = 60.0
 """Seconds within which a task that is a whole call begins, if the call has a timeout."""
 
@@ -394,7 +395,7 @@ class Cluster(Connected):
         if isinstance(graph, ShardedGraph):
             gpus = self._on_gpus(graph, options)
             check_known(options, SampleOptions.__optional_keys__)
-            (one,) = patterns_of(pattern, as_queries(pattern)[0])
+            (one,) = patterns_of(pattern, [as_query(pattern, expected=_ONE_PATTERN)])
             with self._here(pattern):
                 chosen, kind = _chosen(options), _kind_of(gpus)
                 return sample_sharded(self._workers, graph, one, k, options, chosen, kind)
