@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.cluster.shards import search, sharded
+from motiflux.cluster.shards import orbits, search, sharded
 from tests.inline_ray import InlineRay, replace_ray
 from tests.unit.test_sharded_calls import PATTERNS, made_in
 
@@ -35,6 +36,20 @@ def test_orbits_of_a_sharded_graph_are_those_of_the_whole_one(
         assert np.array_equal(found.counts, expected.counts[graph.vertex_index(found.ids)])
         assert (found.columns, found.complete) == (expected.columns, True)
         assert found.engine == "cluster"
+
+
+def test_orbits_have_the_reasons_of_all_graphlets(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = iter(["the graph is sharded; by rooted searches", "the graph is sharded; by listing"] * 5)
+
+    def count(*given: Any, **options: Any) -> mf.VertexCounts:
+        return replace(mf.count_per_vertex(*given, **options), reason=next(told))
+
+    monkeypatch.setattr(orbits, "count_per_vertex", count)
+    with mf.Cluster() as cluster:
+        made, _ = made_in(cluster, tmp_path, 7)
+        assert cluster.orbits(made).reason == "the graph is sharded; by rooted searches; by listing"
 
 
 def test_orbits_that_ended_early_are_zeros(ray: InlineRay, tmp_path: Path) -> None:

@@ -129,6 +129,13 @@ def test_ranges_are_drawn_only_if_a_count_is_expected_to_have_more_parts(
         assert drawn.low <= mf.count(graph, house) <= drawn.high
 
 
+def test_an_estimate_that_nothing_matches_names_the_device(ray: InlineRay, tmp_path: Path) -> None:
+    with mf.Cluster() as cluster:
+        made, _ = made_in(cluster, tmp_path, 30)
+        none, some = (cluster.estimate(made, one) for one in ("(a:z)--(b)", TRIANGLE))
+        assert (none.value, none.device) == (0.0, some.device)
+
+
 def test_what_an_estimate_of_a_sharded_graph_does_not_have_is_refused(ray: InlineRay, tmp_path: Path) -> None:
     with mf.Cluster() as cluster:
         made, _ = made_in(cluster, tmp_path, 300)

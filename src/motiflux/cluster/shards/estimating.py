@@ -273,7 +273,7 @@ def estimate_sharded(
             if planned is None:
                 found.append(unknown_estimate(rules, device, deadline.elapsed()))
             elif planned.plan.impossible is not None:
-                found.append(exact_estimate(0, deadline.elapsed()))
+                found.append(replace(exact_estimate(0, deadline.elapsed()), device=device))
             else:
                 call = _Estimating(workers, subject.graph, planned, rules, seed, callback, deadline, kind)
                 found.append(call.run())

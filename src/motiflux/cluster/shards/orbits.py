@@ -31,7 +31,7 @@ def orbits_sharded(
     """
     vertices = vertices_of(graph)
     columns: dict[int, Any] = {}
-    complete, device, reason = True, "", ""
+    complete, device, reasons = True, "", []
     for graphlet in GRAPHLETS:
         if len(graphlet.orbits) > size:
             break
@@ -46,7 +46,8 @@ def orbits_sharded(
             **options,
         )
         complete = complete and found.complete
-        device, reason = found.device, found.reason
+        device = found.device
+        reasons.append(found.reason)
         columns |= {orbit: found.counts[:, at] for at, orbit in enumerate(names.values())}
         if not complete:
             break
@@ -64,7 +65,7 @@ def orbits_sharded(
         plan_seconds=0.0,
         engine="cluster",
         device=device,
-        reason=reason,
+        reason="; ".join(dict.fromkeys(part for one in reasons for part in one.split("; "))),
     )
 
 
