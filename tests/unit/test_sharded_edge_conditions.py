@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,12 @@ import pytest
 
 import motiflux as mf
 from motiflux.cluster.shards import conditions, judging, search, sharded
+from motiflux.cluster.shards.copies import EdgeCopies
+from motiflux.cluster.shards.rows import RowArrays
+from motiflux.conditions import Comparison, Operator
+from motiflux.graph import Column
 from tests.inline_ray import InlineRay, replace_ray
+from tests.sharded import sharded as shards_of
 from tests.unit.cli_run import motiflux, only_json
 from tests.unit.test_sharded_calls import rows_in
 from tests.unit.test_sharded_edges import at_edges
@@ -208,3 +214,23 @@ def test_the_command_line_keeps_attributes_of_edges(ray: InlineRay, tmp_path: Pa
     pattern = "(a)-[x]-(b)-[y]-(c) WHERE x.size > 3 AND y.tag = 'x'"
     found = only_json(motiflux("count", tmp_path / "g", pattern, *there))
     assert found["count"] == 3, "3-2-1, 2-3-1 and 3-1-2"
+
+
+def test_judging_takes_no_memory_for_all_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "_AT_ONCE", 1 << 10)
+    layout, _ = shards_of(mf.Graph.from_edges([(0, 1)]), 1)
+    number = 1 << 22
+    draws = np.random.default_rng(2)
+    values = draws.integers(0, 5, number)
+    kinds = draws.integers(0, 2, number).astype(np.uint8)
+    rows = RowArrays(0, np.array([0, number], np.uint64), np.zeros(number, np.uint32), kinds, None)
+    copies = EdgeCopies(None, {"amount": Column(values)})
+    judged = judging.Judged(str(tmp_path), (Comparison("amount", Operator.GREATER, 2),))
+    tracemalloc.start()
+    judging.judge(judged, rows, copies, layout, 0)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    found = judged.rows(rows, layout, 0).kinds
+    assert found is not None
+    assert np.array_equal(found, 2 * kinds + (values > 2))
+    assert most < number // 2, "a piece of the file alone"

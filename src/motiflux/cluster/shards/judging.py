@@ -7,8 +7,10 @@ bits of a kind are those of conditions. So what chooses entries by kind chooses 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,9 @@ from numpy.typing import NDArray
 from motiflux.cluster.shards.copies import EdgeCopies
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.rows import RowArrays, Slices
+from motiflux.cluster.shards.scratch import mapped
 from motiflux.conditions import Condition
+from motiflux.errors import OutputError
 from motiflux.graph import AttributeTable, Column
 from motiflux.io.binary.sections import SectionFile, write_sections
 
@@ -57,28 +61,45 @@ class Judged:
 
 
 def judge(judged: Judged, rows: RowArrays, copies: EdgeCopies, layout: Layout, number: int) -> None:
-    """Write the kinds of the entries of a shard, with a bit for each condition."""
+    """Write the kinds of the entries of a shard, with a bit for each condition, piece by piece.
+
+    Raises
+    ------
+    OutputError
+        They cannot be written.
+    """
+    entries, path = len(rows.neighbors), _path(judged.folder, number)
     kind = judged.layout(layout).kind_type
-    assert kind is not None
-    entries, bits = len(rows.neighbors), len(judged.conditions)
-    kinds = np.zeros(entries, kind)
+    assert kind is not None  # as there are conditions
+    with ExitStack() as opened:
+        try:
+            file = opened.enter_context(TemporaryFile(dir=judged.folder))
+            for begin in range(0, entries, _AT_ONCE):
+                end = min(entries, begin + _AT_ONCE)
+                file.write(_kinds(judged, rows, copies, begin, end).astype(kind).data)
+            kinds = mapped(file, kind)
+        except OSError as error:
+            raise OutputError(f"{path}: {error}") from error
+        write_sections(path, {}, {"kinds": kinds})
+
+
+def _kinds(judged: Judged, rows: RowArrays, copies: EdgeCopies, begin: int, end: int) -> NDArray[np.uint32]:
+    """Return the kinds of some entries, with a bit for each condition."""
+    kinds = np.zeros(end - begin, np.uint32)
     if rows.kinds is not None:
-        kinds[:] = rows.kinds.astype(kind) << kind.type(bits)
-    for begin in range(0, entries, _AT_ONCE):
-        end = min(entries, begin + _AT_ONCE)
-        first, last, starts = begin, end, None
-        if copies.starts is not None:
-            first, last = int(copies.starts[begin]), int(copies.starts[end])
-            starts = copies.starts[begin:end] - first
-        table = AttributeTable(
-            "edge", {name: _part(one, first, last) for name, one in copies.columns.items()}
-        )
-        for bit, condition in enumerate(judged.conditions):
-            holds = table.holds(condition, last - first)
-            if starts is not None:
-                holds = np.logical_or.reduceat(holds, starts)
-            kinds[begin:end] |= holds.astype(kind) << kind.type(bit)
-    write_sections(_path(judged.folder, number), {}, {"kinds": kinds})
+        kinds[:] = rows.kinds[begin:end]
+        kinds <<= np.uint32(len(judged.conditions))
+    first, last, starts = begin, end, None
+    if copies.starts is not None:
+        first, last = int(copies.starts[begin]), int(copies.starts[end])
+        starts = copies.starts[begin:end] - first
+    table = AttributeTable("edge", {name: _part(one, first, last) for name, one in copies.columns.items()})
+    for bit, condition in enumerate(judged.conditions):
+        holds = table.holds(condition, last - first)
+        if starts is not None:
+            holds = np.logical_or.reduceat(holds, starts)
+        kinds |= holds.astype(np.uint32) << np.uint32(bit)
+    return kinds
 
 
 def bits_at(

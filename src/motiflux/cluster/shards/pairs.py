@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.cluster.shards.layout import Ids
+from motiflux.cluster.shards.scratch import mapped
 from motiflux.errors import OutputError
 from motiflux.io.binary.sections import SectionFile, write_sections
 
@@ -227,7 +228,7 @@ def merged(paths: Sequence[str], classes: int, memory: int) -> str:
                     files[1][place].write(words.data)
                     above += [[place, str(key), str(number)] for key, number in more.items()]
             arrays = {
-                f"{name}{place}": _mapped(file)
+                f"{name}{place}": mapped(file, "<u8")
                 for name, of_name in zip(("keys", "words"), files, strict=True)
                 for place, file in enumerate(of_name)
             }
@@ -235,10 +236,3 @@ def merged(paths: Sequence[str], classes: int, memory: int) -> str:
             raise OutputError(f"{path}: {error}") from error
         write_sections(path, {"above": above}, arrays)
     return str(path)
-
-
-def _mapped(file: IO[bytes]) -> NDArray[np.uint64]:
-    """Return the numbers of a file, of which those of large files are read when they are used."""
-    number = file.tell() // 8
-    file.flush()
-    return np.memmap(file, "<u8", "r", shape=(number,)) if number else np.empty(0, np.uint64)
