@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
+import threading
 import tracemalloc
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
-from motiflux.cluster.shards import conditions, judging, search, sharded
+from motiflux.cluster.shards import conditions, judged_sets, judging, search, server, sharded
 from motiflux.cluster.shards.copies import EdgeCopies
 from motiflux.cluster.shards.rows import RowArrays
 from motiflux.conditions import Comparison, Operator
@@ -214,6 +217,73 @@ def test_the_command_line_keeps_attributes_of_edges(ray: InlineRay, tmp_path: Pa
     pattern = "(a)-[x]-(b)-[y]-(c) WHERE x.size > 3 AND y.tag = 'x'"
     found = only_json(motiflux("count", tmp_path / "g", pattern, *there))
     assert found["count"] == 3, "3-2-1, 2-3-1 and 3-1-2"
+
+
+def test_equal_conditions_are_judged_once_and_share_rows(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths, vertices, graph = write_files(tmp_path, 2, directed=False)
+    put, judge, asked, hot = InlineRay.put, judging.judge, 0, 0
+
+    def counted(*given: Any) -> None:
+        nonlocal asked
+        asked += 1
+        judge(*given)
+
+    def put_and_count(self: InlineRay, value: Any) -> Any:
+        nonlocal hot
+        hot += isinstance(value, RowArrays)
+        return put(self, value)
+
+    with mf.Cluster() as cluster:
+        made = cluster.shard(paths, tmp_path / "g", attributes=None, vertices=vertices, shards=3, **NAMES)
+        monkeypatch.setattr(server, "judge", counted)
+        monkeypatch.setattr(InlineRay, "put", put_and_count)
+        one, other = "x.amount > 2 AND y.tag = 'x'", "y.amount > 2 AND x.tag = 'x'"
+        patterns = [f"(a)-[x]-(b)-[y]-(c) WHERE {where}" for where in (one, other)] * 5
+        assert cluster.count(made, patterns) == mf.count(graph, patterns)
+        assert (asked, hot) == (3, 1)
+        assert len(list((tmp_path / "g").glob("judged-*"))) == 1
+
+
+def test_conditions_that_no_call_uses_are_forgotten(ray: InlineRay, tmp_path: Path) -> None:
+    paths, vertices, graph = write_files(tmp_path, 3, directed=False)
+    with mf.Cluster() as cluster:
+        made = cluster.shard(paths, tmp_path / "g", attributes=None, vertices=vertices, shards=3, **NAMES)
+        pattern = "(a)-[x]-(b)--(c) WHERE x.amount > 1"
+        rows = cluster.match(made, pattern, batch_rows=5)
+        first = next(iter(rows))
+        for least in range(2, 12):
+            other = f"(a)-[x]-(b) WHERE x.amount < {least}"
+            assert cluster.count(made, other) == mf.count(graph, other)
+        assert len(list((tmp_path / "g").glob("judged-*"))) == judged_sets.MOST_KEPT + 1
+        assert len(first) + sum(len(batch) for batch in rows) == mf.count(graph, pattern)
+        del rows, first
+        gc.collect()
+        cluster.count(made, "(a)-[x]-(b) WHERE x.amount = 3")
+        assert len(list((tmp_path / "g").glob("judged-*"))) == judged_sets.MOST_KEPT
+
+
+def test_a_call_that_waits_for_one_that_fails_judges_itself(tmp_path: Path) -> None:
+    sets, conditions = judged_sets.JudgedSets(), (Comparison("amount", Operator.GREATER, 2),)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def fail(judged: judging.Judged) -> None:
+        begun.set()
+        go_on.wait(30)
+        raise mf.ClusterError("a server was lost")
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(sets.judged, str(tmp_path), conditions, fail)
+        begun.wait(30)
+        second = threads.submit(sets.judged, str(tmp_path), conditions, lambda judged: None)
+        go_on.set()
+        with pytest.raises(mf.ClusterError, match="was lost"):
+            first.result()
+        found = second.result()
+    assert [str(path) for path in tmp_path.iterdir()] == [found.folder]
+    sets.close()
+    assert not list(tmp_path.iterdir())
 
 
 def test_judging_takes_no_memory_for_all_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ _AT_ONCE = 1 << 20
 """Entries whose copies are judged at a time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Judged:
     """Conditions that servers have judged.
 

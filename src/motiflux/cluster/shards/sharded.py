@@ -19,6 +19,7 @@ from motiflux.cluster.shards import build
 from motiflux.cluster.shards.attributes import EDGE, Types, bytes_of_vertex, common_types
 from motiflux.cluster.shards.between import BETWEEN
 from motiflux.cluster.shards.copies import CopiesOfFiles
+from motiflux.cluster.shards.judged_sets import JudgedSets
 from motiflux.cluster.shards.judging import Judged
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.server import Served, ShardServer, last_rows
@@ -71,7 +72,7 @@ class ShardedGraph:
     _served: Served
     _ray: Any
     _open: bool = field(default=True)
-    _judged: dict[tuple[Condition, ...], str] = field(default_factory=dict)
+    _judged: JudgedSets = field(default_factory=JudgedSets)
 
     @property
     def num_vertices(self) -> int:
@@ -118,8 +119,7 @@ class ShardedGraph:
         """End the processes that serve its rows; its files stay."""
         if self._open:
             self._open = False
-            for judged in self._judged.values():
-                shutil.rmtree(judged, ignore_errors=True)
+            self._judged.close()
             for actor in self._served.actors:
                 with suppress(Exception):  # the cluster may have ended
                     self._ray.kill(actor)
@@ -144,27 +144,20 @@ class ShardedGraph:
         OutputError
             The folder of the graph cannot be written to.
         """
-        folder = self._judged.get(conditions)
-        if folder is not None:
-            return Judged(folder, conditions)
-        judged = Judged(str(Path(self.folder, f"judged-{uuid.uuid4().hex}")), conditions)
-        try:
-            Path(judged.folder).mkdir()
-        except OSError as error:
-            raise OutputError(f"{judged.folder}: {error}") from error
-        self._judged[conditions] = judged.folder  # deleted at the end, whatever happens
-        try:
-            ask(judged)
-        except BaseException:
-            shutil.rmtree(self._judged.pop(conditions), ignore_errors=True)
-            raise
-        return judged
+        return self._judged.judged(self.folder, conditions, ask)
 
     def view(self, judged: Judged, conditions: tuple[Condition, ...]) -> ShardedGraph:
-        """Return the graph as calls see it whose plans have some conditions in the place of those judged."""
+        """Return the graph as calls see it whose plans have some conditions in the place of those judged.
+
+        Views of the same conditions share the rows that are in the object store.
+        """
         layout = replace(self._layout, judged=conditions)
-        served = replace(self.served(), token=uuid.uuid4().hex, layout=layout, judged=judged, hot=None)
-        return replace(self, _layout=layout, _served=with_hot(served, self._ray), _judged={})
+
+        def make(judged: Judged) -> Served:
+            served = replace(self.served(), token=uuid.uuid4().hex, layout=layout, judged=judged, hot=None)
+            return with_hot(served, self._ray)
+
+        return replace(self, _layout=layout, _served=self._judged.served(judged, make), _judged=JudgedSets())
 
     @property
     def ray(self) -> Any:
