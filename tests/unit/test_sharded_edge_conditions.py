@@ -21,6 +21,7 @@ from motiflux.cluster.shards.copies import EdgeCopies
 from motiflux.cluster.shards.rows import RowArrays
 from motiflux.conditions import Comparison, Operator
 from motiflux.graph import Column
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from tests.inline_ray import InlineRay, replace_ray
 from tests.sharded import sharded as shards_of
 from tests.unit.cli_run import motiflux, only_json
@@ -74,13 +75,14 @@ def write_files(folder: Path, seed: int, *, directed: bool) -> tuple[list[Path],
     }
     labels = [draws.randrange(2) for _ in range(number)]
     ages = [draws.randrange(4) for _ in range(number)]
+    names = [f"n{7 * vertex % 5}" for vertex in range(number)]
     graph = mf.Graph.from_edges(
         pairs,
         directed=directed,
         vertex_ids=range(number),
         vertex_labels=labels,
         edge_labels=columns["kind"],
-        vertex_attributes={"age": ages},
+        vertex_attributes={"age": ages, "name": names},
         edge_attributes={name: columns[name] for name in ("amount", "tag", "share", "day")},
     )
     ends = {"from": [u for u, _ in pairs], "to": [v for _, v in pairs]}
@@ -89,8 +91,8 @@ def write_files(folder: Path, seed: int, *, directed: bool) -> tuple[list[Path],
     for part, path in enumerate(paths):
         pq.write_table(table.take(list(range(part, len(pairs), 3))), path)
     vertices = folder / "vertices.csv"
-    lines = (f"{v},{label},{age}\n" for v, label, age in zip(range(number), labels, ages, strict=True))
-    vertices.write_text("id,label,age\n" + "".join(lines))
+    columns_of = zip(range(number), labels, ages, names, strict=True)
+    vertices.write_text("id,label,age,name\n" + "".join(f"{v},{of},{a},{n}\n" for v, of, a, n in columns_of))
     return paths, vertices, graph
 
 
@@ -219,6 +221,41 @@ def test_the_command_line_keeps_attributes_of_edges(ray: InlineRay, tmp_path: Pa
     assert found["count"] == 3, "3-2-1, 2-3-1 and 3-1-2"
 
 
+@pytest.mark.parametrize(
+    ("late", "where"),
+    [
+        ("judge", "x.amount > 2"),
+        ("bits_at", "x.amount > 2"),
+        ("allowed", "a.age > 1"),
+        ("values", "a.age < b.age"),
+        ("merge_strings", "a.name < b.name"),
+    ],
+)
+def test_a_timeout_covers_what_servers_judge(ray: InlineRay, tmp_path: Path, late: str, where: str) -> None:
+    paths, vertices, graph = write_files(tmp_path, 3, directed=False)
+    pattern = f"(a)-[x]-(b)--(c) WHERE {where}"
+    with mf.Cluster() as cluster:
+        made = cluster.shard(paths, tmp_path / "g", attributes=None, vertices=vertices, shards=3, **NAMES)
+        ray.late = {late}
+        options: Any = {"timeout": 0.05}
+        counts = cluster.count(made, [pattern, pattern], **options)
+        assert [(int(one), one.complete) for one in counts] == [(0, False)] * 2
+        for rows in (cluster.match(made, pattern, **options), cluster.sample(made, pattern, 3, **options)):
+            assert (len(rows.to_numpy()), rows.complete) == (0, False)
+        estimate = cluster.estimate(made, pattern, **options)
+        assert (estimate.complete, estimate.high) == (False, np.inf)
+        at_vertices = cluster.count_per_vertex(made, pattern, **options)
+        at_edge = cluster.count_per_edge(made, pattern, **options)
+        assert not at_vertices.complete
+        assert not at_vertices.counts.any()
+        assert (at_edge.complete, len(at_edge)) == (False, 0)
+        with pytest.raises(mf.ClusterError, match="time was up before"):
+            cluster.match(made, pattern, output=tmp_path / "rows", **options)
+        assert not list((tmp_path / "g").glob("judged-*")) or late != "judge"
+        ray.late = set()
+        assert cluster.count(made, pattern) == mf.count(graph, pattern), "nothing half done is left"
+
+
 def test_equal_conditions_are_judged_once_and_share_rows(
     ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,7 +303,7 @@ def test_conditions_that_no_call_uses_are_forgotten(ray: InlineRay, tmp_path: Pa
 
 def test_a_call_that_waits_for_one_that_fails_judges_itself(tmp_path: Path) -> None:
     sets, conditions = judged_sets.JudgedSets(), (Comparison("amount", Operator.GREATER, 2),)
-    begun, go_on = threading.Event(), threading.Event()
+    begun, go_on, never = threading.Event(), threading.Event(), Deadline.after(None)
 
     def fail(judged: judging.Judged) -> None:
         begun.set()
@@ -274,9 +311,11 @@ def test_a_call_that_waits_for_one_that_fails_judges_itself(tmp_path: Path) -> N
         raise mf.ClusterError("a server was lost")
 
     with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(sets.judged, str(tmp_path), conditions, fail)
+        first = threads.submit(sets.judged, str(tmp_path), conditions, fail, never)
         begun.wait(30)
-        second = threads.submit(sets.judged, str(tmp_path), conditions, lambda judged: None)
+        second = threads.submit(sets.judged, str(tmp_path), conditions, lambda judged: None, never)
+        with pytest.raises(OutOfTimeError):
+            sets.judged(str(tmp_path), conditions, lambda judged: None, Deadline.after(0.01))
         go_on.set()
         with pytest.raises(mf.ClusterError, match="was lost"):
             first.result()

@@ -27,6 +27,7 @@ from motiflux.graph import AttributeTable, Column, Graph
 from motiflux.pattern import AnyVertex, Pattern
 from motiflux.pattern.automorphism import negated_alone
 from motiflux.plan.bind import BoundPattern, bind
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.result.arc_counts import edge_ends, edge_labels
 
 if TYPE_CHECKING:
@@ -79,13 +80,15 @@ def refuse_others(pattern: Pattern) -> None:
                 )
 
 
-def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
+def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narrowed:
     """Return a pattern without conditions that shards judge, and what these say.
 
     Raises
     ------
     PatternError, ArgumentError
         A condition does not fit the attributes of the graph, or a sharded graph cannot judge it.
+    OutOfTimeError
+        Time was up before the servers had judged all conditions.
     """
     refuse_others(pattern)
     described = replace(
@@ -100,11 +103,11 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
     for one in wanted:
         if one.needs_bits:
             numbers.setdefault(one, len(numbers))
-    columns = _compared(graph, bound)
-    judged = _judged(graph, pattern)
+    columns = _compared(graph, bound, deadline)
+    judged = _judged(graph, pattern, deadline)
     of_edges: dict[str, Column] = {}
     if judged is not None:
-        pattern, graph, of_edges = _with_bits(graph, pattern, judged)
+        pattern, graph, of_edges = _with_bits(graph, pattern, judged, deadline)
     sketch = graph.sketch
     if columns or of_edges:
         sketch = replace(
@@ -115,7 +118,7 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
     if not numbers:
         return Narrowed(graph, pattern, sketch, described, (None,) * bound.size)
     names = [f"{_free_prefix(graph.layout.attributes)}{number}" for number in range(len(numbers))]
-    found = _ask(graph, list(numbers), judged)
+    found = _ask(graph, list(numbers), judged, deadline)
     columns |= {
         name: Column(_bits_at(bits, graph.sketch.vertex_ids)) for name, bits in zip(names, found, strict=True)
     }
@@ -134,7 +137,7 @@ def narrowed(graph: ShardedGraph, pattern: Pattern) -> Narrowed:
     )
 
 
-def _judged(graph: ShardedGraph, pattern: Pattern) -> Judged | None:
+def _judged(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Judged | None:
     """Return the conditions on edges of a pattern, once servers have judged them; None for none.
 
     Raises
@@ -158,12 +161,14 @@ def _judged(graph: ShardedGraph, pattern: Pattern) -> Judged | None:
         )
     shards = range(len(graph.served().actors))
     return graph.judged(
-        conditions, lambda judged: _ask_servers(graph, "judge", [(at, (judged,)) for at in shards])
+        conditions,
+        lambda judged: _ask_servers(graph, deadline, "judge", [(at, (judged,)) for at in shards]),
+        deadline,
     )
 
 
 def _with_bits(
-    graph: ShardedGraph, pattern: Pattern, judged: Judged
+    graph: ShardedGraph, pattern: Pattern, judged: Judged, deadline: Deadline
 ) -> tuple[Pattern, ShardedGraph, dict[str, Column]]:
     """Return a pattern with a boolean attribute in the place of each condition on edges.
 
@@ -176,12 +181,12 @@ def _with_bits(
     negated = tuple(
         one if one.where is None else replace(one, where=of[one.where]) for one in pattern.negated
     )
-    columns = sketch_columns(_bits_of_sketch(graph, judged), names)
+    columns = sketch_columns(_bits_of_sketch(graph, judged, deadline), names)
     view = graph.view(judged, tuple(of.values()))
     return replace(pattern, edges=edges, negated=negated), view, columns
 
 
-def _bits_of_sketch(graph: ShardedGraph, judged: Judged) -> NDArray[np.uint32]:
+def _bits_of_sketch(graph: ShardedGraph, judged: Judged, deadline: Deadline) -> NDArray[np.uint32]:
     """Return the bits of conditions of the edges of the sketch."""
     sketch, layout = graph.sketch, graph.layout
     sources, targets = edge_ends(sketch)
@@ -198,7 +203,7 @@ def _bits_of_sketch(graph: ShardedGraph, judged: Judged) -> NDArray[np.uint32]:
         own = order[shards == shard]
         places.append(own)
         calls.append((shard, (judged, (ends[0][own], ends[1][own]), kinds[own].astype(np.uint32))))
-    for own, found in zip(places, _ask_servers(graph, "bits_at", calls), strict=True):
+    for own, found in zip(places, _ask_servers(graph, deadline, "bits_at", calls), strict=True):
         bits[own] = found
     return bits
 
@@ -210,48 +215,54 @@ def _wanted(pattern: Pattern, bound: BoundPattern, vertex: int, alone: frozenset
     return Allowance(bound.labels[vertex], ids, given.where, without, alone)
 
 
-def _compared(graph: ShardedGraph, bound: BoundPattern) -> dict[str, Column]:
+def _compared(graph: ShardedGraph, bound: BoundPattern, deadline: Deadline) -> dict[str, Column]:
     """Return the compared attributes of the vertices of the sketch, and have their strings ranked."""
     if bound.comparisons is None:
         return {}
     keys = [key for one in bound.comparisons.variables for key in one.columns]
     for among in dict.fromkeys(name.among for name in map(name_of, keys) if isinstance(name, Ranked)):
-        make_ranks(graph.folder, graph.layout, among, graph.memory, partial(_ask_servers, graph))
+        make_ranks(graph.folder, graph.layout, among, graph.memory, partial(_ask_servers, graph, deadline))
     names = tuple(dict.fromkeys(key.attribute for key in keys if key.attribute is not None))
     ids = graph.sketch.vertex_ids.astype(np.int64)
     order = np.argsort(ids)
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
-    asks = [_asking(graph, actor, names) for actor in graph.served().actors]
+    asks = [_asking(graph, deadline, actor, names) for actor in graph.served().actors]
     values = VertexValues(graph.layout, names, asks).of(ids[order])
     return dict(values.vertex_attributes.take(back))
 
 
-def _asking(graph: ShardedGraph, actor: Any, names: Names) -> AskValues:
+def _asking(graph: ShardedGraph, deadline: Deadline, actor: Any, names: Names) -> AskValues:
     def ask(places: Ids) -> Callable[[], list[Column]]:
         reference = actor.values.remote(names, places)
-        return lambda: _wait(graph, reference)
+        return lambda: _wait(graph, deadline, reference)
 
     return ask
 
 
-def _ask_servers(graph: ShardedGraph, method: str, calls: Sequence[tuple[int, tuple[Any, ...]]]) -> list[Any]:
+def _ask_servers(
+    graph: ShardedGraph, deadline: Deadline, method: str, calls: Sequence[tuple[int, tuple[Any, ...]]]
+) -> list[Any]:
     """Return the results of calls of a method of servers, by their numbers."""
     actors = graph.served().actors
     asked = [getattr(actors[number], method).remote(*given) for number, given in calls]
-    return [_wait(graph, reference) for reference in asked]
+    return [_wait(graph, deadline, reference) for reference in asked]
 
 
-def _wait(graph: ShardedGraph, reference: Any) -> Any:
+def _wait(graph: ShardedGraph, deadline: Deadline, reference: Any) -> Any:
     """Return what a server returned.
 
     Raises
     ------
     ClusterError
         It was lost, again and again.
+    OutOfTimeError
+        Time is up.
     """
     try:
-        return graph.ray.get(reference)
+        return graph.ray.get(reference, timeout=deadline.left())
+    except graph.ray.exceptions.GetTimeoutError as error:
+        raise OutOfTimeError from error
     except Exception as error:
         raise_own(error, graph.ray)
         raise ClusterError(f"{graph.folder}: a server of shards was lost: {error}") from error
@@ -269,13 +280,15 @@ def _is_true(name: str) -> Comparison:
     return Comparison(name, Operator.EQUAL, True)
 
 
-def _ask(graph: ShardedGraph, wanted: Sequence[Allowance], judged: Judged | None) -> list[Bits]:
+def _ask(
+    graph: ShardedGraph, wanted: Sequence[Allowance], judged: Judged | None, deadline: Deadline
+) -> list[Bits]:
     """Return the bits of all vertices, from the servers."""
     served = graph.served()
     found = [np.zeros(-(-graph.num_vertices // 8), np.uint8) for _ in wanted]
     asked = [actor.allowed.remote(list(wanted), judged) for actor in served.actors]
     for first, reference in zip(served.layout.starts.tolist(), asked, strict=False):
-        for bits, own in zip(found, _wait(graph, reference), strict=True):
+        for bits, own in zip(found, _wait(graph, deadline, reference), strict=True):
             bits[first // 8 : first // 8 + len(own)] |= own
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from motiflux.dispatch.prepared_query import count_of
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, QueryLike
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.engine import Outcome, Ran
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
@@ -111,17 +112,20 @@ def count_sharded(
     made, reasons = [], []
     for at, pattern in enumerate(patterns):
         name = f"count {workers.pattern}" + (f", {at + 1}" if len(patterns) > 1 else "")
-        subject = narrowed(graph, pattern)
-        planned = ranged(
-            subject.sketch,
-            subject.pattern,
-            request,
-            deadline,
-            on_gpu=kind is not None,
-            allowed=subject.allowed,
-        )
-        made.append(None if planned is None else ShardedSearch(workers, subject.graph, planned, name, kind))
-        reasons.append(reason_of(planned, subject.graph.layout, kind))
+        view, planned = graph, None
+        with suppress(OutOfTimeError):
+            subject = narrowed(graph, pattern, deadline)
+            view = subject.graph
+            planned = ranged(
+                subject.sketch,
+                subject.pattern,
+                request,
+                deadline,
+                on_gpu=kind is not None,
+                allowed=subject.allowed,
+            )
+        made.append(None if planned is None else ShardedSearch(workers, view, planned, name, kind))
+        reasons.append(reason_of(planned, view.layout, kind))
     started = time.perf_counter()
     searches = [one for one in made if one is not None]
     driver = workers.driver(workers.slots_on(kind))

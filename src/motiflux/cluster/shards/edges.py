@@ -36,7 +36,7 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.elements import edge_names
 from motiflux.plan.bind import bind
 from motiflux.plan.image_counts import ImagePlan
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import Request
 from motiflux.types import Symmetry
 from motiflux.units import bytes_text
@@ -88,7 +88,13 @@ class EdgeSearches:
             The pattern asks what a sharded graph cannot judge.
         """
         graph = self.graph
-        subject = narrowed(graph, pattern)
+        try:
+            subject = narrowed(graph, pattern, deadline)
+        except OutOfTimeError:
+            self.complete, self.way = False, "time was up before servers had judged all conditions"
+            names = edge_names(pattern.edges)
+            self.columns += [EdgeColumn(names[place], -1, 0, 1, 1) for place in places]
+            return
         self.view = subject.graph
         edges = [
             bound_query_edge(subject.pattern, subject.pattern.edges[at], subject.sketch) for at in places

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from motiflux.cluster.tasks import Bounds, Done
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import make_request
 from motiflux.result.estimate import Estimate, EstimateCallback, EstimateProgress
 from motiflux.sampling.results import exact_estimate, unknown_estimate
@@ -260,21 +261,24 @@ def estimate_sharded(
     for pattern in patterns:
         with shown_progress(options.get("progress", False), rules) as callback:
             deadline = Deadline.after(request.timeout)
-            subject = narrowed(graph, pattern)
-            planned = ranged(
-                subject.sketch,
-                subject.pattern,
-                request,
-                deadline,
-                on_gpu=kind is not None,
-                as_on_cpus=True,
-                allowed=subject.allowed,
-            )
+            view, planned = graph, None
+            with suppress(OutOfTimeError):
+                subject = narrowed(graph, pattern, deadline)
+                view = subject.graph
+                planned = ranged(
+                    subject.sketch,
+                    subject.pattern,
+                    request,
+                    deadline,
+                    on_gpu=kind is not None,
+                    as_on_cpus=True,
+                    allowed=subject.allowed,
+                )
             if planned is None:
                 found.append(unknown_estimate(rules, device, deadline.elapsed()))
             elif planned.plan.impossible is not None:
                 found.append(replace(exact_estimate(0, deadline.elapsed()), device=device))
             else:
-                call = _Estimating(workers, subject.graph, planned, rules, seed, callback, deadline, kind)
+                call = _Estimating(workers, view, planned, rules, seed, callback, deadline, kind)
                 found.append(call.run())
     return found

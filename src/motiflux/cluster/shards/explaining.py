@@ -82,7 +82,7 @@ def explain_sharded(
     """
     check_symmetry(request.semantics, request.symmetry)
     graph.served()  # refuses a closed one
-    subject = narrowed(graph, pattern)
+    subject = narrowed(graph, pattern, Deadline.after(None))
     planned = ranged(
         subject.sketch,
         subject.pattern,

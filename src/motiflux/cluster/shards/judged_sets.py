@@ -1,4 +1,4 @@
-"""Conditions on edges that the servers of a sharded graph have judged: the last few sets, and those in use."""
+"""Conditions on edges that servers of a sharded graph have judged: the last few sets, and those in use."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from motiflux.cluster.shards.judging import Judged
 from motiflux.cluster.shards.server import Served
 from motiflux.conditions import Condition
 from motiflux.errors import OutputError
+from motiflux.request.deadline import Deadline, OutOfTimeError
 
 MOST_KEPT = 4
 """Sets that are kept for later calls: each has a folder, and rows in the object store."""
@@ -51,7 +52,11 @@ class JudgedSets:
         """Of sets that are kept no more; servers that were late may have written into some."""
 
     def judged(
-        self, folder: str, conditions: tuple[Condition, ...], ask: Callable[[Judged], object]
+        self,
+        folder: str,
+        conditions: tuple[Condition, ...],
+        ask: Callable[[Judged], object],
+        deadline: Deadline,
     ) -> Judged:
         """Return judged conditions, which `ask` has servers judge unless another call has.
 
@@ -66,6 +71,8 @@ class JudgedSets:
         ------
         OutputError
             It cannot be written to.
+        OutOfTimeError
+            Time was up while another call had them judged.
         """
         key = tuple(sorted(conditions, key=repr))  # equal sets have one folder
         while True:
@@ -76,10 +83,15 @@ class JudgedSets:
                 self._sets[key] = found
                 own = found.own()
                 self._delete_oldest()
-            with found.lock:
+            left = deadline.left()
+            if not found.lock.acquire(timeout=-1 if left is None else min(left, threading.TIMEOUT_MAX)):
+                raise OutOfTimeError
+            try:
                 if not found.failed:
                     self._ask(found, key, own, ask)
                     return own
+            finally:
+                found.lock.release()
 
     def _ask(
         self, found: _Set, key: tuple[Condition, ...], own: Judged, ask: Callable[[Judged], object]

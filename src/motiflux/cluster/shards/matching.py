@@ -26,9 +26,9 @@ from motiflux.cluster.tasks import Bounds, Done
 from motiflux.errors import ArgumentError, ClusterError
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.progress import FoundSoFar, progress_callback
-from motiflux.request.request import make_request
+from motiflux.request.request import Request, make_request
 from motiflux.result.matches import Matches
 from motiflux.result.rows import NoRows, RowSource
 
@@ -128,16 +128,13 @@ def match_sharded(
         check_symmetry(request.semantics, request.symmetry)
         deadline = Deadline.after(request.timeout)
         columns = IdColumns(pattern, bool(options.get("names", False)))
-        subject = narrowed(graph, pattern)
-        found = ranged(
-            subject.sketch, subject.pattern, request, deadline, counting=False, allowed=subject.allowed
-        )
+        view, found = _planned(graph, pattern, request, deadline)
         planned = time.perf_counter()
 
         def begin() -> RowSource:
             if found is None or found.plan.impossible is not None:
                 return NoRows(complete=found is not None)
-            tasks = ShardedRows(workers, subject.graph, found, columns, kind)
+            tasks = ShardedRows(workers, view, found, columns, kind)
             return ClusterRows(workers, tasks, request, batch_rows, deadline, tasks.slots)
 
         graph.served()  # refuses a closed one
@@ -149,10 +146,24 @@ def match_sharded(
             plan_seconds=planned - deadline.started,
             engine="cluster",
             device=workers.device_on(kind),
-            reason=reason_of(found, subject.graph.layout, kind),
+            reason=reason_of(found, view.layout, kind),
             batch_rows=batch_rows,
             limit=request.limit,
         )
+
+
+def _planned(
+    graph: ShardedGraph, pattern: Pattern, request: Request, deadline: Deadline
+) -> tuple[ShardedGraph, Ranged | None]:
+    """Return the graph as the search sees it, and its plan; None if time was up before there was one."""
+    try:
+        subject = narrowed(graph, pattern, deadline)
+    except OutOfTimeError:
+        return graph, None
+    found = ranged(
+        subject.sketch, subject.pattern, request, deadline, counting=False, allowed=subject.allowed
+    )
+    return subject.graph, found
 
 
 def write_sharded(
@@ -174,18 +185,10 @@ def write_sharded(
         graph.served()  # refuses a closed one
         planned = []
         for pattern in patterns:
-            subject = narrowed(graph, pattern)
-            found = ranged(
-                subject.sketch,
-                subject.pattern,
-                request,
-                deadline,
-                counting=False,
-                allowed=subject.allowed,
-            )
+            view, found = _planned(graph, pattern, request, deadline)
             if found is None:
                 raise ClusterError("match: time was up before the search was planned; nothing was written")
-            planned.append((subject.graph, found))
+            planned.append((view, found))
         ended = time.perf_counter()
         jobs = []
         for at, (pattern, (view, found), folder) in enumerate(zip(patterns, planned, folders, strict=True)):

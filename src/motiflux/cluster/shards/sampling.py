@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ from motiflux.cluster.tasks import BlockSource
 from motiflux.errors import ArgumentError, CountOverflowError
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import make_request
 from motiflux.result.images import Images
 from motiflux.result.matches import Matches
@@ -78,17 +79,20 @@ def sample_sharded(
     check_symmetry(request.semantics, request.symmetry)
     deadline = Deadline.after(request.timeout)
     graph.served()  # refuses a closed one
-    subject = narrowed(graph, pattern)
     on_gpu, device = kind is not None, workers.device_on(kind)
-    plans = sampled(subject.sketch, subject.pattern, request, deadline, subject.allowed, on_gpu=on_gpu)
+    view, plans = graph, None
+    with suppress(OutOfTimeError):
+        subject = narrowed(graph, pattern, deadline)
+        view = subject.graph
+        plans = sampled(subject.sketch, subject.pattern, request, deadline, subject.allowed, on_gpu=on_gpu)
     ways = "ranges are counted, and those that are drawn are listed" + (" by CPUs" if on_gpu else "")
-    reason = reason_of(None if plans is None else plans[0], subject.graph.layout, kind)
+    reason = reason_of(None if plans is None else plans[0], view.layout, kind)
     planned = time.perf_counter()
 
     def begin() -> RowSource:
         if plans is None or plans[1].plan.impossible is not None or wanted == 0:
             return NoRows(complete=plans is not None)
-        return _Sampling(workers, subject.graph, plans, deadline, kind).rows(wanted, seed)
+        return _Sampling(workers, view, plans, deadline, kind).rows(wanted, seed)
 
     return Matches(
         LateRows(begin),

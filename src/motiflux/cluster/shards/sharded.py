@@ -136,15 +136,19 @@ class ShardedGraph:
             raise ClusterError(f"{self.folder}: this sharded graph is closed: open it again")
         return self._served
 
-    def judged(self, conditions: tuple[Condition, ...], ask: Callable[[Judged], object]) -> Judged:
+    def judged(
+        self, conditions: tuple[Condition, ...], ask: Callable[[Judged], object], deadline: Deadline
+    ) -> Judged:
         """Return conditions on edges that servers have judged, which `ask` has them do the first time.
 
         Raises
         ------
         OutputError
             The folder of the graph cannot be written to.
+        OutOfTimeError
+            Time is up.
         """
-        return self._judged.judged(self.folder, conditions, ask)
+        return self._judged.judged(self.folder, conditions, ask, deadline)
 
     def view(self, judged: Judged, conditions: tuple[Condition, ...]) -> ShardedGraph:
         """Return the graph as calls see it whose plans have some conditions in the place of those judged.

@@ -23,7 +23,7 @@ from motiflux.graph import Graph
 from motiflux.graph.csr import Csr
 from motiflux.pattern import Pattern
 from motiflux.plan.image_counts import Asked, ImagePlan
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.images import CountedImages, Numbers
 from motiflux.request.request import Request
 
@@ -66,7 +66,10 @@ class ShardedImageCounter(HostImageCounter):
         deadline: Deadline,
     ) -> ImagePlan:
         """Return a plan, made on the sketch."""
-        subject = narrowed(self._graph, pattern)
+        try:
+            subject = narrowed(self._graph, pattern, deadline)
+        except OutOfTimeError as error:
+            raise TimeoutError from error
         on_gpu = self._kind is not None
         plan = image_plan_of(subject.sketch, subject.pattern, asked, request, deadline, on_gpu=on_gpu)
         self._planned[id(plan)] = plan, subject
