@@ -174,7 +174,10 @@ def test_numbers_of_pairs_are_those_of_the_whole_graph(
             counts = RangeEdges(searched, ranged, PairSums(len(images.classes), folder, 2_000))
             for ends in ((middle, layout.entries), (0, middle)):
                 searched.each(*ends, None, None, counts.add)
-            runs = Runs([f"{folder}/{name}" for name, _ in counts.sums.take()], range(len(images.classes)))
+            paths, classes = [f"{folder}/{name}" for name, _ in counts.sums.take()], len(images.classes)
+            while len(paths) > 100:
+                paths = [merged(paths[at : at + 100], classes, 1 << 20) for at in range(0, len(paths), 100)]
+            runs = Runs(paths, range(classes))
             for number, (keys, words, _) in zip(images.classes, runs.sums(0, 1 << 64), strict=True):
                 times = times_of(plan, plan.searches[number], number)
                 for key, word in zip(keys.tolist(), words.tolist(), strict=True):
@@ -245,6 +248,7 @@ def test_results_that_do_not_fit_are_refused(
         assert cluster.count_per_edge(made, PATTERNS[0], output=tmp_path / "rows").rows > 10
 
 
+@pytest.mark.turns(4)
 def test_runs_are_merged_until_few_are_open(
     ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,6 +302,44 @@ def test_a_merged_run_has_the_sums_of_all(seed: int, classes: int, memory: int) 
             assert np.array_equal(found[0], all_of[0])
             assert np.array_equal(found[1], all_of[1])
             assert found[2] == all_of[2]
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("most", [1 << 20, 2])
+def test_a_timeout_covers_adding(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(edges, "_LEAST_ADDING", 0.0)
+    monkeypatch.setattr(edges, "_SHARE_OF_ADDING", 0.0)
+    monkeypatch.setattr(edges, "_MOST_OPEN", most)
+    monkeypatch.setattr(edges, "_MERGED_BYTES", 100_000)  # many tasks
+    monkeypatch.setattr(pairs, "_BYTES_OF_SUM", 20_000)
+    names = ("count_per_edge: add", "count_per_edge: write", "count_per_edge: merge")
+    passed = Deadline.passed.fget
+    assert passed is not None
+
+    def is_late(self: Deadline) -> bool:
+        tasks = sum(name in names for name in ray.names)
+        return self.at is not None and (tasks >= (3 if most > 2 else 1) or passed(self))
+
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 7)
+        whole = at_edges(mf.count_per_edge(graph, PATTERNS[1]).to_arrow(), False)
+        monkeypatch.setattr(Deadline, "passed", property(is_late))
+        found = cluster.count_per_edge(made, PATTERNS[1], timeout=1e6)
+        some = at_edges(found.to_arrow(), False)
+        assert not found.complete
+        assert some.items() <= whole.items(), "edges that were added have all of their counts"
+        assert (0 < len(some) < len(whole)) == (most > 2)
+        ray.names.clear()
+        written = cluster.count_per_edge(made, PATTERNS[1], timeout=1e6, output=tmp_path / "rows")
+        assert not written.complete
+        table = pq.read_table(tmp_path / "rows")
+        assert at_edges(table, False).items() <= whole.items()
+        assert (len(table), len(list((tmp_path / "rows").iterdir()))) == (written.rows, written.files)
+        ray.names.clear()
+        orbits = cluster.edge_orbits(made, 4, timeout=1e6)
+        assert (orbits.complete, len(orbits), len(orbits.columns)) == (False, 0, 12)
 
 
 def test_an_error_deletes_files_of_its_own_call_alone(

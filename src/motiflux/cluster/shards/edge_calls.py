@@ -116,10 +116,12 @@ def _result(
 ) -> Counts | WrittenRows:
     if output is not None:
         metadata = {} if pattern is None else {"motiflux.pattern": str(pattern)}
-        rows, files = searches.write(output, metadata, single=single)
+        rows, files = searches.write(output, metadata, deadline, single=single)
         seconds = time.perf_counter() - deadline.started
         return WrittenRows(output, rows, files, searches.complete, seconds, 0.0)
-    graph, edges = searches.graph, searches.edges()
+    graph, edges = searches.graph, searches.edges(deadline)
+    if kind is EdgeOrbitCounts and not searches.complete:
+        edges = edges.none()
     return kind(
         graph=graph_of(graph, edges),
         pattern=pattern,

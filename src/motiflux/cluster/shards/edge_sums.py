@@ -70,6 +70,11 @@ class Edges:
     labels: NDArray[np.uint32] | None
     counts: NDArray[Any]
 
+    def none(self) -> Edges:
+        """Return the same columns without edges."""
+        labels = None if self.labels is None else self.labels[:0]
+        return Edges(self.sources[:0], self.targets[:0], labels, self.counts[:0])
+
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, of which Python integers are references."""

@@ -50,6 +50,8 @@ _MOST_OPEN = 256
 """Runs that a process has open: each takes a descriptor, of which it may have about 1,024."""
 _SHARE_OF_MERGED = 4
 """The sums of a merged run take one part of so many of the memory of a task."""
+_LEAST_ADDING, _SHARE_OF_ADDING = 1.0, 0.1
+"""Time for adding after a timeout, in seconds and as a share of it: what was found so far is not lost."""
 _MERGED_BYTES = 64
 """Bytes of a pair of a run, about, while edges are made of it."""
 
@@ -141,8 +143,17 @@ class EdgeSearches:
         self.classes.append(len(edges.images.classes))
         self.pairs += sum(number for _, number in search.files)
 
-    def _merge(self) -> None:
-        """Merge runs into so few that a process can have all of them open."""
+    def _run(self, stage: Stage, deadline: Deadline) -> bool:
+        """Run tasks; return whether all ended."""
+        driver = self.workers.driver()
+        try:
+            driver.run_all([stage], deadline)
+        finally:
+            driver.wait_for_cancelled()
+        return driver.has_all_of(stage)
+
+    def _merge(self, deadline: Deadline) -> None:
+        """Merge runs into so few that a process can have all of them open; forget all if time is up."""
         most = max(1, _MOST_OPEN // max(1, len(self.runs)))
         while any(len(one) > most for one in self.runs):
             kept: list[list[str]] = []
@@ -155,7 +166,9 @@ class EdgeSearches:
             room = self.graph.memory // _SHARE_OF_MERGED
             tasks = [partial(merged, runs, self.classes[search], room) for search, runs in groups]
             stage = Stage(self.workers, "count_per_edge: merge", tasks)
-            self.workers.driver().run_all([stage], Deadline.after(None))
+            if not self._run(stage, deadline):
+                self.complete, self.pairs = False, 0
+                return
             for at, (search, runs) in enumerate(groups):
                 kept[search].append(stage.found[at])
                 for path in runs:
@@ -172,20 +185,21 @@ class EdgeSearches:
         cuts = {layout.vertex_of_entry(layout.entries * at // number) for at in range(1, number)}
         return list(pairwise(sorted({0, *cuts, layout.num_vertices}))) if layout.entries else []
 
-    def edges(self) -> Edges:
-        """Return the edges of which some column is above 0.
+    def edges(self, deadline: Deadline) -> Edges:
+        """Return the edges of which some column is above 0; some of them if time is up while they are made.
 
         Raises
         ------
         ClusterError
             They take more than the memory of the graph.
         """
-        self._merge()
+        deadline = _with_adding(deadline)
+        self._merge(deadline)
         sums = self._sums()
         tasks = [partial(sums.tables, first, last) for first, last in self._ranges() if self.pairs]
         stage = _Tables(self.workers, "count_per_edge: add", tasks, self.graph.memory)
-        self.workers.driver().run_all([stage], Deadline.after(None))
-        found = [one for number in range(len(tasks)) for one in stage.found[number]]
+        self.complete = self._run(stage, deadline) and self.complete
+        found = [one for number in sorted(stage.found) for one in stage.found[number]]
         none, zeros = np.empty(0, np.int64), np.empty((0, len(self.columns)), np.int64)
         labels = None
         if len(self.graph.layout.edge_label_table) > 1:
@@ -197,14 +211,16 @@ class EdgeSearches:
             np.concatenate([zeros, *(one.counts for one in found)]),
         )
 
-    def write(self, output: str, metadata: Mapping[str, str], *, single: bool) -> tuple[int, int]:
+    def write(
+        self, output: str, metadata: Mapping[str, str], deadline: Deadline, *, single: bool
+    ) -> tuple[int, int]:
         """Write the same into a Parquet data set; return the numbers of rows and files."""
+        deadline = _with_adding(deadline)
         titles = ("count",) if single else tuple(column.name for column in self.columns)
         head = EdgeTable(titles, self.graph.layout, metadata)
-        self._merge()
+        self._merge(deadline)
         folder, sums = Folder(output), self._sums()
         call = f"part-{uuid.uuid4().hex}"  # no other call writes files of such names
-        driver = self.workers.driver()
         try:
             ranges = self._ranges() if self.pairs else []
             tasks = [
@@ -212,23 +228,40 @@ class EdgeSearches:
                 for number, (first, last) in enumerate(ranges)
             ]
             stage = Stage(self.workers, "count_per_edge: write", tasks)
-            driver.run_all([stage], Deadline.after(None))
+            if not self._run(stage, deadline):
+                self.complete = False
+                ended = {f"{call}-{number:06}": files for number, (_, files) in stage.found.items()}
+                _delete_of_call(folder, call, ended)
             rows, files = (sum(one[at] for one in stage.found.values()) for at in (0, 1))
             if not files:
                 folder.write(f"{call}-000000-00000.parquet", head.empty())
             return rows, max(files, 1)
         except BaseException:
-            driver.wait_for_cancelled()  # else they may write files later
-            _delete_of_call(folder, call)
+            _delete_of_call(folder, call, {})
             raise
 
 
-def _delete_of_call(folder: Folder, call: str) -> None:
-    """Delete the files of a call as far as that is possible; those of others stay."""
+def _delete_of_call(folder: Folder, call: str, ended: Mapping[str, int]) -> None:
+    """Delete the files of a call as far as that is possible, but for those of tasks that ended.
+
+    Parameters
+    ----------
+    ended
+        The number of files of each such task, by what their names begin with.
+    """
+    kept = {f"{name}-{at:05}.parquet" for name, files in ended.items() for at in range(files)}
     with suppress(OutputError):
         for name in folder.files():
-            if name.startswith(f"{call}-"):
+            if name.startswith(f"{call}-") and name not in kept:
                 folder.delete(name)
+
+
+def _with_adding(deadline: Deadline) -> Deadline:
+    """Return the deadline of adding what was found until another one."""
+    if deadline.at is None:
+        return deadline
+    more = max(_LEAST_ADDING, _SHARE_OF_ADDING * (deadline.at - deadline.started))
+    return Deadline(deadline.started, deadline.at + more)
 
 
 @contextmanager
