@@ -32,6 +32,7 @@ from motiflux.cluster.shards.values import VertexValues, compared_names, values_
 from motiflux.graph import AttributeTable, Column
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
+from tests import inline_ray
 from tests.inline_ray import InlineRay, replace_ray
 from tests.sharded import ids_of, last_rows
 from tests.sharded import sharded as shards_of
@@ -183,7 +184,7 @@ def as_sharded(graph: mf.Graph, shards: int, folder: str = "") -> tuple[Any, lis
             folder=folder,
             memory=400,
             served=lambda: SimpleNamespace(layout=layout, actors=servers),
-            ray=SimpleNamespace(get=lambda value: value),
+            ray=SimpleNamespace(get=lambda value, timeout: value, exceptions=inline_ray),
         ),
         parts,
     )
@@ -222,7 +223,7 @@ def test_counts_are_those_of_the_whole_graph(
         patch.setattr(search, "_LEAST", 0)
         patch.setattr(allowance, "_AT_ONCE", 8)
         patch.setattr(values_module, "_AT_ONCE", 5)
-        subject = narrowed(made, mf.Pattern.parse(pattern))
+        subject = narrowed(made, mf.Pattern.parse(pattern), Deadline.after(None))
         request = make_request(threads=1, semantics=semantics, symmetry=symmetry)
         planned = ranged(
             subject.sketch, subject.pattern, request, Deadline.after(None), allowed=subject.allowed
