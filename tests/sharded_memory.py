@@ -55,8 +55,9 @@ class Peak:
 
 
 def _anonymous() -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    (found,) = (line for line in lines if line.startswith("RssAnon"))
+    # The counters of /proc/self/status are summed up now and then, and off by up to megabytes at load.
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    (found,) = (line for line in lines if line.startswith("Anonymous:"))
     return 1024 * int(found.split()[1])
 
 
