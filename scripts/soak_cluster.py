@@ -99,7 +99,7 @@ class Killer:
             self.busy += _killed(self._draws.choice(busy))
 
     def workers(self) -> list[tuple[int, str]]:
-        """Return the processes of workers of this session, and their titles."""
+        """Return the worker processes of the Ray that was started here, and their titles."""
         every = {int(one.name): one for one in Path("/proc").iterdir() if one.name.isdigit()}
         titles, parents = {}, {}
         for process, folder in every.items():

@@ -5,7 +5,7 @@ new version of such a row, which is copied. Streams of UPDATES updates (2,000) a
 turns, in one process, to monitors that count triangles:
 
     cpu             the CPU's monitor, all threads
-    team            all rows copied by the updater's team, entry by entry (`StreamSettings.without` "strips")
+    team            all rows copied by the updater's team, entry by entry (without "long_strips")
     strips          in strips, by the warps of the updater (without "helpers")
     no sorts        as helpers 1024, but a batch ends at a row that is changed again (without "sorts")
     helpers N       in strips of N entries, which executors copy, too
@@ -99,7 +99,7 @@ class Way:
 def settings_of(given: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Return the settings of each way on the device."""
     ways: dict[str, dict[str, Any]] = {
-        "team": {"without": frozenset({"strips"})},
+        "team": {"without": frozenset({"long_strips"})},
         "strips": {"without": frozenset({"helpers"})},
         "no sorts": {"without": frozenset({"sorts"})},
     }

@@ -208,7 +208,7 @@ class StreamMemory:
 
     @property
     def _helpers(self) -> int:
-        return 0 if {"helpers", "strips"} & self._settings.without else min(_MOST_HELPERS, self._groups)
+        return 0 if {"helpers", "long_strips"} & self._settings.without else min(_MOST_HELPERS, self._groups)
 
     def _make_rings(self) -> None:
         device, settings = self._accelerator.device, self._settings
@@ -351,7 +351,7 @@ class StreamMemory:
     def _fill(self) -> None:
         """Fill the argument."""
         settings, given = self._settings, Stream()
-        strip = 0 if "strips" in settings.without else settings.strip
+        strip = 0 if "long_strips" in settings.without else settings.strip
         given.graph = self.graph.graph(self.kinds, self.list_words, self.address("copied"), strip)
         given.plan = ChangingPlans(
             plans=self.address("plans"),

@@ -57,9 +57,9 @@ class StreamSettings:
         `ResidentStream.stamps` the times of updates.
     without
         Shorter ways of an update to its answer that are left out, to measure what they save: those of
-        `motiflux.codegen.streaming.SHORTCUTS`; ``"lines"``, answers in lines of their own; ``"strips"``, long
-        rows copied in strips; ``"helpers"``, strips that executors copy; and ``"sorts"``, updates that are
-        sorted because many wait that change the same few rows.
+        `motiflux.codegen.streaming.SHORTCUTS`; ``"lines"``, answers in lines of their own; ``"long_strips"``,
+        long rows copied in strips, by executors, too; ``"helpers"``, strips that executors copy; and
+        ``"sorts"``, updates that are sorted because many wait that change the same few rows.
     """
 
     slot_count: int = 8192

@@ -27,7 +27,6 @@ struct KnownPlans {
   std::uint32_t begin = 0, count = 0;
   std::uint32_t plan = 0, listed = 0;  // of the only one
   bool is_root = false;                // whether that one is searched
-  Early early = Early::kNot;           // the least of all
 
   MOTIFLUX_DEVICE void know(const Stream& stream, std::uint32_t kind) {
     if (kind == of) return;
@@ -35,15 +34,25 @@ struct KnownPlans {
     begin = stream.first_plan(kind);
     count = stream.end_plan(kind) - begin;
     is_root = false;
-    early = count != 0 ? Early::kOfPair : Early::kNot;
-    for (std::uint32_t number = 0; number < count; ++number) {
-      const auto of_plan = static_cast<Early>(stream.early[stream.plans[begin + number]]);
-      if (of_plan < early) early = of_plan;
-    }
     if (count != 1) return;
     plan = stream.plans[begin];
     listed = stream.listed[plan];
     is_root = stream.plan.plans[plan].level_count > kPair;
+  }
+};
+
+// The same of updates that may be handed over early.
+struct KnownEarly : KnownPlans {
+  Early early = Early::kNot;  // the least of all plans
+
+  MOTIFLUX_DEVICE void know(const Stream& stream, std::uint32_t kind) {
+    if (kind == of) return;
+    KnownPlans::know(stream, kind);
+    early = count != 0 ? Early::kOfPair : Early::kNot;
+    for (std::uint32_t number = begin; number < begin + count; ++number) {
+      const auto of_plan = static_cast<Early>(stream.early[stream.plans[number]]);
+      if (of_plan < early) early = of_plan;
+    }
   }
 };
 
@@ -169,7 +178,7 @@ MOTIFLUX_DEVICE bool shares_end(const Lanes& lanes, const Update& own, std::uint
 template <class Lanes>
 MOTIFLUX_DEVICE_CALL void hand_over_early(const Lanes& lanes, const Stream& stream, Pending& pending,
                                           EarlySearches& searches, std::uint64_t first, std::uint64_t awaited,
-                                          std::uint64_t free_until, KnownPlans& plans,
+                                          std::uint64_t free_until, KnownEarly& plans,
                                           const ExpectedTicket& expected) {
   if constexpr (!kSearchesEarly) return;
   const std::uint32_t written = pending.written, lane = lanes.lane();

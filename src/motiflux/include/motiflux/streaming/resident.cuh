@@ -110,7 +110,7 @@ struct AskGroups {
 struct UpdaterPlace {
   std::uint64_t published, free_until;
   KnownPlans plans;         // of each lane of the warp that issues
-  KnownPlans early_plans;   // likewise
+  KnownEarly early_plans;   // likewise
   std::uint32_t turn = 0;   // the number of the batch in `listed`
   std::uint32_t looks = 0;  // as of UpdaterMemory
 };
