@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -79,6 +80,10 @@ class Divider {
     for (const auto& sources : costs.sources)
       for (const std::uint32_t vertex : sources)
         if (vertex >= vertices_) throw std::invalid_argument("no such query vertex");
+    std::uint32_t with_rows = 0;
+    for (const auto& sources : costs_.sources)
+      for (const std::uint32_t vertex : sources) with_rows |= 1u << vertex;
+    exponent_ = std::popcount(with_rows);
   }
 
   PartBoxes boxes() {
@@ -291,7 +296,7 @@ class Divider {
         found_.buckets.push_back(static_cast<std::uint8_t>(box.begin[vertex]));
         found_.buckets.push_back(static_cast<std::uint8_t>(box.end[vertex]));
       }
-      found_.parts.push_back(static_cast<float>(fits ? 1 : kPartsAgain + share * share));
+      found_.parts.push_back(static_cast<float>(fits ? 1 : kPartsAgain + std::pow(share, exponent_)));
       return;
     }
     const auto [blocks, last] = whole_blocks(box);
@@ -342,6 +347,7 @@ class Divider {
   const PartCosts& costs_;
   std::uint32_t vertices_;
   std::vector<Sums> sums_;  // of the arcs that costs name
+  int exponent_ = 0;        // query vertices that have rows
   PartBoxes found_;
 };
 

@@ -112,6 +112,7 @@ def count_in_ranges(
     shards=st.integers(1, 4),
     hot=st.sampled_from([0, 3, 30]),
     memory=st.sampled_from([6_000, 12_000, 1 << 20]),
+    low=st.booleans(),
 )
 def test_counts_are_those_of_the_whole_graph(
     seed: int,
@@ -122,6 +123,7 @@ def test_counts_are_those_of_the_whole_graph(
     shards: int,
     hot: int,
     memory: int,
+    low: bool,
 ) -> None:
     if (semantics, symmetry) == ("homomorphism", "subgraphs"):
         symmetry = "embeddings"
@@ -131,6 +133,9 @@ def test_counts_are_those_of_the_whole_graph(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "_LEAST_PIECE", 8)
         patch.setattr(search, "_LEAST", 0)
+        if low:  # roots of low degrees are searched in pieces wherever there are several parts
+            patch.setattr(search, "_MANY_PARTS", 0)
+            patch.setattr(search, "_GAIN_OF_LOW", 1e-9)
         found, _ = count_in_ranges(graph, pattern, memory, cuts, shards, hot, **options)
     assert found == mf.count(graph, pattern, **options)
 
@@ -150,6 +155,29 @@ def test_roots_in_pieces_have_the_same_embeddings(
         parts.append(number)
     assert parts[0] != parts[1]
     assert min(parts) > 1
+
+
+@pytest.mark.parametrize(("pattern", "memory"), [(PATTERNS[3], 15_000), (PATTERNS[5], 30_000)])
+def test_low_roots_in_pieces_have_the_same_embeddings(
+    monkeypatch: pytest.MonkeyPatch, pattern: str, memory: int
+) -> None:
+    graph = mf.generate.rmat(scale=9, edges=4_000, seed=2, directed=False)
+    monkeypatch.setattr(search, "_MANY_PARTS", 0)
+    pieces: list[int] = []
+    searched = RangeSearch._search_low
+
+    def counted(self: RangeSearch, low: Any, *given: Any) -> None:
+        before = given[1].parts
+        searched(self, low, *given)
+        pieces.append(given[1].parts - before)
+
+    monkeypatch.setattr(RangeSearch, "_search_low", counted)
+    for gain in (1e9, 1e-9):  # never, and wherever a root fits
+        monkeypatch.setattr(search, "_GAIN_OF_LOW", gain)
+        found, _ = count_in_ranges(graph, pattern, memory, [])
+        assert found == mf.count(graph, pattern)
+        assert bool(pieces) == (gain < 1)
+    assert max(pieces) > 1
 
 
 @given(seed=st.integers(0, 999), entries=st.integers(1, 12), kinds=st.booleans())

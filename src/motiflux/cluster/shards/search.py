@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from motiflux.cluster.shards.division import Blocks, divided
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.part import Gathering, Part, Span, Spans, TooLarge, least_memory
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan, reach_of, rows_of_plan
+from motiflux.cluster.shards.roots import first_entry, in_halves, in_pieces, roots_between
 from motiflux.cluster.shards.rows import Rows
 from motiflux.cluster.shards.values import VertexValues
 from motiflux.cluster.shares import Item
@@ -42,8 +42,16 @@ _PART_OF_PIECE = 0.85
 """A part of a piece takes so many times as long as another: its first levels have fewer candidates."""
 _PASSES_OF_PIECE = 1.5
 """A piece of the roots is read so many times as often as to find and to weigh its candidates."""
-_OVERFILLED = 1.25
+_MANY_PARTS = 32
+"""From so many parts on, the half of the roots that has lower degrees is tried in pieces of one part each."""
+_PASSES_OF_LOW = 2
+"""The rows of such a piece are read so many times: to find candidates, and for the part."""
+_GAIN_OF_LOW = 4
+"""Pieces of low roots have to take less than one part of so many of the time of all boxes: the other half of
+the roots may need as many boxes."""
+_OVERFILLED = 1.1
 """Many parts have fewer vertices than their weights tell: so much more should fit; else parts are halved."""
+_BYTES_OF_ENTRY = 4
 _FIRST = 1 << 12
 """Entries whose roots the first part has."""
 
@@ -212,6 +220,10 @@ class RangeSearch:
         return self._ranged.request
 
     @property
+    def _entries_of_room(self) -> int:
+        return self.gathering.memory // _BYTES_OF_ENTRY
+
+    @property
     def entries_of_part(self) -> int:
         """The number of entries whose roots fill a part's share for roots."""
         return max(1, self.gathering.memory // _BYTES_OF_ROOTS)
@@ -221,7 +233,7 @@ class RangeSearch:
         self._search_range(first, last, Searched(0, last, 0), use)
 
     def _search_range(self, first: int, last: int, found: Searched, use: Use) -> None:
-        for spans in _roots_between(self._rows, self._reach, first, last):
+        for spans in roots_between(self._rows, self._reach, first, last):
             self._search_spans(spans, found, use)
 
     def _entries(self, seconds: float | None) -> int:
@@ -252,10 +264,17 @@ class RangeSearch:
         if self._search_part({}, plan, rows, found, use):
             return
         blocks = self._blocks(own, 1.0 if whole else _OVERFILLED)
-        if whole and not own and (pieces := self._pieces_that_pay(spans, float(blocks.parts.sum()))):
-            for piece in pieces:
-                self._search_spans({self._reach.root: piece}, found, use, whole=False)
-            return
+        if whole and not own:
+            parts, roots = float(blocks.parts.sum()), spans[self._reach.root]
+            two = in_halves(self._layout, roots) if parts > _MANY_PARTS else None
+            if two is not None and (size := self._size_of_low_pieces(roots, two[0], parts)):
+                self._search_low(two[0], size, found, use)
+                self._search_spans({self._reach.root: two[1]}, found, use)
+                return
+            if pieces := self._pieces_that_pay(spans, parts):
+                for piece in pieces:
+                    self._search_spans({self._reach.root: piece}, found, use, whole=False)
+                return
         plan, rows = self._planned[blocks.divided]
         large: list[Spans] = []
         boxes = blocks.boxes()[::-1]
@@ -289,6 +308,51 @@ class RangeSearch:
         weights = self.gathering.weights(list(planned.values()))
         return divided(self.gathering, weights, self._reach, planned, filled)
 
+    def _size_of_low_pieces(self, roots: Span, low: Span, parts: float) -> int:
+        """Return the number of entries of low roots whose rows fill one part; 0 if boxes take less time.
+
+        It is that of roots in the middle of the low ones: pieces of 1, 2, 4, ... of them are tried.
+        """
+        gathering, layout, root = self.gathering, self._layout, self._reach.root
+        begin, end = first_entry(layout, low[0]), first_entry(layout, low[1])
+        at = layout.vertex_of_entry((begin + end) // 2)
+        size, tried = 0, 1
+        while at + tried <= low[1]:
+            before = gathering.read
+            gathering.find({root: (at, at + tried)})
+            if gathering.read - before > self._entries_of_room:
+                break
+            size = first_entry(layout, at + tried) - first_entry(layout, at)
+            tried *= 2
+        gathering.find({root: roots})
+        of_boxes = parts * (gathering.memory // 4 + _ENTRIES_BESIDE_PART)
+        of_piece = _PASSES_OF_LOW * self._entries_of_room + _ENTRIES_BESIDE_PART
+        return size if (end - begin) / max(size, 1) * of_piece < of_boxes / _GAIN_OF_LOW else 0
+
+    def _search_low(self, low: Span, size: int, found: Searched, use: Use) -> None:
+        """Search from low roots, in pieces of as many entries as make one part; `size`: about so many.
+
+        What `find` reads is the same wherever rows lie, so the pieces are, and the order of what is found.
+        """
+        gathering, layout, root = self.gathering, self._layout, self._reach.root
+        at, last = low
+        while at < last:
+            most = min(first_entry(layout, at) + size, layout.entries - 1)
+            until = min(last, max(at + 1, layout.vertex_of_entry(most)))
+            before = gathering.read
+            has_candidates = gathering.find({root: (at, until)})
+            read = gathering.read - before
+            if not has_candidates:
+                found.parts += 1
+            elif not self._search_part({}, *self._planned[frozenset()], found, use):
+                if until - at > 1:
+                    size = max(1, size // 2)
+                    continue
+                self._search_spans({root: (at, until)}, found, use, whole=False)
+            if read < self._entries_of_room // 2:
+                size += size // 2 + 1
+            at = until
+
     def _pieces_that_pay(self, spans: Spans, parts: float) -> list[Span]:
         """Return pieces of the roots if these are expected to take less time than all together; else none.
 
@@ -296,7 +360,7 @@ class RangeSearch:
         between, and the last one, which has the hubs.
         """
         root, gathering = self._reach.root, self.gathering
-        pieces = self._fewer_roots(spans)
+        pieces = in_pieces(self._layout, spans[root], self.entries_of_part // 2)  # a quarter of a part each
         last = len(pieces) - 1
         if last < 1 or parts <= _FEW_PARTS * len(pieces):
             return []
@@ -317,17 +381,6 @@ class RangeSearch:
         if not self.gathering.find(spans):
             return 0.0
         return float(self._blocks(frozenset(), 1.0).parts.sum())
-
-    def _fewer_roots(self, spans: Spans) -> list[Span]:
-        """Return the span of roots in pieces, whose rows fill about a quarter of a part."""
-        layout, (first, last) = self._layout, spans[self._reach.root]
-        begin, end = layout.first_entries_of(np.array([first, last - 1])).tolist()
-        end += int(layout.degrees_of(np.array([last - 1]))[0])
-        cuts = [
-            layout.vertex_of_entry(entry) for entry in range(begin, end, max(1, self.entries_of_part // 2))
-        ]
-        ends = sorted({first, *(cut for cut in cuts if first < cut < last), last})
-        return list(pairwise(ends))
 
     def _used(self, part: Part, plan: Plan, rows: RowsOfPlan, use: Use) -> int:
         """Return what `use` returns for the search of a part."""
@@ -376,29 +429,3 @@ class RangeSearch:
         if stop != native.Stop.NONE:
             raise ClusterError(f"a search of a part ended early: {stop}")
         return total
-
-
-def _roots_between(rows: Rows, reach: Reach, first: int, last: int) -> Iterator[Spans]:
-    """Yield the roots for a range of entries: at most two parts of rows, and whole rows between them.
-
-    A part of a row stands for the neighbours from its first one up to that of the entry behind it, so that
-    ranges that follow one another have each neighbour once, whatever number of entries it has.
-    """
-    layout = rows.layout
-    vertices = layout.num_vertices
-    at = first
-    while at < last:
-        vertex = layout.vertex_of_entry(at)
-        begin = int(layout.first_entries_of(np.array([vertex]))[0])
-        end = begin + int(layout.degrees_of(np.array([vertex]))[0])
-        if at > begin or last < end:
-            until = min(last, end)
-            least = rows.entry(vertex, at - begin) if at > begin else 0
-            most = rows.entry(vertex, until - begin) if until < end else vertices
-            if least < most:
-                yield {reach.root: (vertex, vertex + 1), reach.second: (least, most)}
-            at = until
-        else:
-            behind = vertices if last >= layout.entries else layout.vertex_of_entry(last)
-            yield {reach.root: (vertex, behind)}
-            at = int(layout.first_entries_of(np.array([behind]))[0]) if behind < vertices else layout.entries
