@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,13 @@ from motiflux.cluster.shares import roots
 from motiflux.cluster.tasks import Bounds
 from motiflux.cpu.image_counts import times_of
 from motiflux.device import devices_like
+from motiflux.plan.local_counts.speeds import DEVICE_IMAGE_SPEEDS
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 from tests.inline_ray import InlineRay, replace_ray
 from tests.sharded import ids_of, sharded
 from tests.unit.test_sharded_edge_conditions import NAMES, write_files
+from tests.unit.test_sharded_edges import assert_numbers_are_those_of_the_whole_graph, at_edges
 from tests.unit.test_sharded_rows import in_order, listed, lister_of
 from tests.unit.test_sharded_search import DIRECTED, PATTERNS, random_graph
 
@@ -215,6 +218,50 @@ def test_numbers_beyond_those_of_kernels_are_counted_by_the_cpu(
     assert by_cpu > 0
 
 
+@pytest.mark.turns(8, "emulated")
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 10**6),
+    directed=st.booleans(),
+    semantics=st.sampled_from(["isomorphism", "induced", "homomorphism"]),
+    cut=st.floats(0, 1),
+    memory=st.sampled_from([20_000, 60_000, 1 << 20]),
+    tuning=st.sampled_from([{}, {"specialize": "off"}]),
+)
+def test_counts_at_edges_are_those_of_the_whole_graph(
+    device: str, seed: int, directed: bool, semantics: str, cut: float, memory: int, tuning: dict[str, str]
+) -> None:
+    graph = random_graph(seed, directed=directed)
+    query = mf.Pattern.parse(random.Random(seed).choice(PATTERNS + DIRECTED if directed else PATTERNS))
+    assert_numbers_are_those_of_the_whole_graph(
+        graph, query, memory, cut, semantics, on_gpu=lambda made: PartsOnGpu(made, device), tuning=tuning
+    )
+
+
+@pytest.mark.parametrize("pattern", [TRIANGLE, PATTERNS[2], PATTERNS[3], HOUSE, STAR, "(a)--(b)"])
+def test_kernels_count_at_edges(device: str, pattern: str) -> None:
+    graph, query = random_graph(5, directed=False), mf.Pattern.parse(pattern)
+    by_cpu = assert_numbers_are_those_of_the_whole_graph(
+        graph, query, 1 << 20, 0.5, on_gpu=lambda made: PartsOnGpu(made, device)
+    )
+    assert by_cpu == 0
+
+
+@pytest.mark.parametrize("why", ["the range of kernels", "closed forms"])
+def test_the_cpu_counts_at_edges_what_kernels_do_not(
+    device: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why == "closed forms":  # they save time
+        monkeypatch.setattr(planning, "DEVICE_IMAGE_SPEEDS", replace(DEVICE_IMAGE_SPEEDS, start=1e9))
+    else:
+        monkeypatch.setattr(gpu_parts, "too_many", lambda found, places: True)
+    graph, query = random_graph(5, directed=False), mf.Pattern.parse("(a)--(b)--(c)--(d)--(e)")
+    by_cpu = assert_numbers_are_those_of_the_whole_graph(
+        graph, query, 1 << 20, 0.5, on_gpu=lambda made: PartsOnGpu(made, device)
+    )
+    assert by_cpu > 0
+
+
 def with_little_memory(device: str, goal: str) -> None:
     graph, few = random_graph(5, directed=False), 1 << 10
     if goal == "numbers":
@@ -375,7 +422,7 @@ def test_a_census_of_a_sharded_graph_is_counted_on_gpus(
 
 def test_memory_of_gpus_is_for_calls_on_gpus(cluster: mf.Cluster, device: str, tmp_path: Path) -> None:
     made, _ = made_in(cluster, tmp_path)
-    for name in ("count", "match", "estimate", "count_per_vertex"):
+    for name in ("count", "match", "estimate", "count_per_vertex", "count_per_edge"):
         call: Any = getattr(cluster, name)
         more = {"output": tmp_path / "rows"} if name == "match" else {}
         with pytest.raises(mf.ArgumentError, match="but for device='cuda'"):
@@ -390,10 +437,10 @@ def test_calls_without_gpus_say_so(
     replace_ray(monkeypatch)
     with mf.Cluster() as cluster:
         made, _ = made_in(cluster, tmp_path)
-        for call in (cluster.match, cluster.estimate, cluster.count_per_vertex):
+        for call in (cluster.match, cluster.estimate, cluster.count_per_vertex, cluster.count_per_edge):
             with pytest.raises(mf.DeviceError, match="none with a GPU"):
                 call(made, TRIANGLE, device=device)  # type: ignore[operator]
-        for other in (cluster.census, cluster.orbits):
+        for other in (cluster.census, cluster.orbits, cluster.edge_orbits):
             with pytest.raises(mf.DeviceError, match="none with a GPU"):
                 other(made, device=device)  # type: ignore[operator]
 
@@ -524,12 +571,48 @@ def test_plans_of_estimates_have_the_order_of_cpus(device: str) -> None:
             assert other.tail.nested
 
 
-def test_counts_at_edges_are_refused(cluster: mf.Cluster, device: str, tmp_path: Path) -> None:
-    made, _ = made_in(cluster, tmp_path)
+def test_a_cluster_counts_at_the_edges_of_sharded_graphs_on_gpus(
+    ray: InlineRay, cluster: mf.Cluster, device: str, tmp_path: Path
+) -> None:
+    made, graph = made_in(cluster, tmp_path)
+    ray.loses = 0.1
+    for pattern in (TRIANGLE, HOUSE):
+        ray.gpus_asked.clear()
+        found, expected = (
+            cluster.count_per_edge(made, pattern, device=device),
+            mf.count_per_edge(graph, pattern),
+        )
+        assert at_edges(found.to_arrow(), False) == at_edges(expected.to_arrow(), False)
+        assert found.device == f"{device}, {cluster._workers.gpus_told}, 2 shards"
+        assert set(ray.gpus_asked) == {0, 1}  # those that search have one, those that add have none
+    assert "CPUs search" not in found.reason
+    written = cluster.count_per_edge(made, TRIANGLE, device=device, output=tmp_path / "rows")
+    expected = mf.count_per_edge(graph, TRIANGLE)
+    assert at_edges(pq.read_table(tmp_path / "rows"), False) == at_edges(expected.to_arrow(), False)
+    assert written.complete
+    compared = "(a)--(b)--(c)--(a) WHERE id(a) < id(b)"
+    by_cpus = cluster.count_per_edge(made, compared, device=device)
+    assert "CPUs search its parts: it compares attributes" in by_cpus.reason
+    assert at_edges(by_cpus.to_arrow(), False) == at_edges(
+        mf.count_per_edge(graph, compared).to_arrow(), False
+    )
+
+
+@pytest.mark.turns(4, "emulated")
+@pytest.mark.parametrize("size", [4, pytest.param(5, marks=pytest.mark.long("emulated"))])
+def test_orbits_of_edges_of_sharded_graphs_on_gpus(
+    ray: InlineRay, cluster: mf.Cluster, device: str, tmp_path: Path, size: int
+) -> None:
+    made, graph = made_in(cluster, tmp_path)
+    found, expected = cluster.edge_orbits(made, size, device=device), mf.edge_orbits(graph, size)
+    assert at_edges(found.to_arrow(), False) == at_edges(expected.to_arrow(), False)
+    assert found.device == f"{device}, {cluster._workers.gpus_told}, 2 shards"
+
+
+def test_counts_at_edges_of_whole_graphs_are_refused(
+    cluster: mf.Cluster, device: str, tmp_path: Path
+) -> None:
+    _, graph = made_in(cluster, tmp_path)
     options: Any = {"device": device}
     with pytest.raises(mf.ArgumentError, match="'auto' or 'cpu' for this call"):
-        cluster.count_per_edge(made, TRIANGLE, **options)
-    with pytest.raises(mf.ArgumentError, match="'auto' or 'cpu' for this call"):
-        cluster.edge_orbits(made, **options)
-    with pytest.raises(mf.ArgumentError, match="gpu_memory"):
-        cluster.edge_orbits(made, gpu_memory="1GB")
+        cluster.count_per_edge(graph, TRIANGLE, **options)

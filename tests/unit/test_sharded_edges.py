@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import random
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,9 @@ from tests.unit.test_sharded_calls import PATTERNS, made_in
 from tests.unit.test_sharded_search import DIRECTED as SEARCHED_DIRECTED
 from tests.unit.test_sharded_search import PATTERNS as SEARCHED
 from tests.unit.test_sharded_search import random_graph
+
+if TYPE_CHECKING:
+    from motiflux.cluster.shards.gpu_parts import PartsOnGpu
 
 DIRECTED = ["(a)-->(b)-->(c)-->(a)", "(a)-->(b)--(c)", "(a)-[:0]->(b)<-[:1]-(c)", "(a)--(b)--(c)--(a)"]
 
@@ -135,30 +139,32 @@ def test_orbits_of_edges_are_those_of_the_whole_graph(
         assert (late.complete, late.counts.shape) == (False, (0, len(expected.columns)))
 
 
-@pytest.mark.turns(4)
-@settings(max_examples=25)
-@given(
-    seed=st.integers(0, 10**6),
-    directed=st.booleans(),
-    semantics=st.sampled_from(["isomorphism", "induced", "homomorphism"]),
-    by=st.sampled_from(["auto", "listing", "rooted"]),
-    cut=st.floats(0, 1),
-    memory=st.sampled_from([20_000, 60_000, 1 << 20]),
-)
-def test_numbers_of_pairs_are_those_of_the_whole_graph(
-    seed: int, directed: bool, semantics: Any, by: str, cut: float, memory: int
-) -> None:
-    graph = random_graph(seed, directed=directed)
-    every = SEARCHED + SEARCHED_DIRECTED if directed else SEARCHED
-    query = mf.Pattern.parse(random.Random(seed).choice(every))
-    request = make_request(threads=1, semantics=semantics, symmetry="embeddings")
+def assert_numbers_are_those_of_the_whole_graph(
+    graph: mf.Graph,
+    query: mf.Pattern,
+    memory: int,
+    cut: float,
+    semantics: Any = "isomorphism",
+    by: str = "auto",
+    on_gpu: Callable[[RangeSearch], PartsOnGpu] | None = None,
+    **options: Any,
+) -> int:
+    """Compare the counts of parts at pairs with those of the whole graph; return the parts that CPUs counted.
+
+    Parameters
+    ----------
+    on_gpu
+        Makes what searches parts on a GPU; None: CPUs do.
+    """
+    directed, by_cpu = graph.directed, 0
+    request = make_request(threads=1, semantics=semantics, symmetry="embeddings", **options)
     request = replace(request, tuning={**request.tuning, "images_by": by})
     queried = [bound_query_edge(query, one, graph) for one in query.edges]
     bound = bind(query, graph)
     asked: list[Any] = [((one.source, one.target), bound.rows_of(one)) for one in queried]
-    expected = mf.count_per_edge(graph, query, semantics=semantics)
+    expected = mf.count_per_edge(graph, query, semantics=semantics, device="cpu")
     layout, parts = shards_of(graph, 3)
-    plan = image_plan_of(graph, query, asked, request, Deadline.after(None))
+    plan = image_plan_of(graph, query, asked, request, Deadline.after(None), on_gpu=on_gpu is not None)
     found: dict[tuple[int, int, int], int] = {}
     middle = int(cut * layout.entries)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
@@ -172,8 +178,14 @@ def test_numbers_of_pairs_are_those_of_the_whole_graph(
             made = Rows(layout, parts, [True, False, False], None, memory // search.SHARE_OF_ROWS)
             searched = RangeSearch(made, images.ranged, memory, 1, share=ranged.share)
             counts = RangeEdges(searched, ranged, PairSums(len(images.classes), folder, 2_000))
+            there = None if on_gpu is None else on_gpu(searched)
+            counts.numbers_of = None if there is None else there.numbers_of_arcs
+            total = 0
             for ends in ((middle, layout.entries), (0, middle)):
-                searched.each(*ends, None, None, counts.add)
+                total += searched.each(*ends, None, None, counts.add).total
+            by_cpu += 0 if there is None else there.by_cpu
+            times = times_of(plan, plan.searches[images.classes[0]], images.classes[0])
+            assert times * total == mf.count(graph, query, semantics=semantics, device="cpu")
             paths, classes = [f"{folder}/{name}" for name, _ in counts.sums.take()], len(images.classes)
             while len(paths) > 100:
                 paths = [merged(paths[at : at + 100], classes, 1 << 20) for at in range(0, len(paths), 100)]
@@ -191,6 +203,26 @@ def test_numbers_of_pairs_are_those_of_the_whole_graph(
             pair = (source, target) if directed else (min(source, target), max(source, target))
             accepted = one.labels is None or label in one.labels
             assert count == (found.get((number, *pair), 0) if accepted else 0)
+    return by_cpu
+
+
+@pytest.mark.turns(4)
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 10**6),
+    directed=st.booleans(),
+    semantics=st.sampled_from(["isomorphism", "induced", "homomorphism"]),
+    by=st.sampled_from(["auto", "listing", "rooted"]),
+    cut=st.floats(0, 1),
+    memory=st.sampled_from([20_000, 60_000, 1 << 20]),
+)
+def test_numbers_of_pairs_are_those_of_the_whole_graph(
+    seed: int, directed: bool, semantics: Any, by: str, cut: float, memory: int
+) -> None:
+    graph = random_graph(seed, directed=directed)
+    every = SEARCHED + SEARCHED_DIRECTED if directed else SEARCHED
+    query = mf.Pattern.parse(random.Random(seed).choice(every))
+    assert_numbers_are_those_of_the_whole_graph(graph, query, memory, cut, semantics, by)
 
 
 def test_numbers_of_a_lost_task_are_not_added_again(
@@ -219,7 +251,7 @@ def test_options_that_counts_at_edges_do_not_have_are_refused(ray: InlineRay, tm
     with mf.Cluster() as cluster:
         made, graph = made_in(cluster, tmp_path, 5)
         given: Any
-        for given in ({"by": "x"}, {"limit": 3}, {"gpu_memory": 5}, {"some": 1}, {"device": "cuda"}):
+        for given in ({"by": "x"}, {"limit": 3}, {"gpu_memory": 5}, {"some": 1}, {"device": "cuda:0"}):
             with pytest.raises(mf.ArgumentError, match=next(iter(given))):
                 cluster.count_per_edge(made, PATTERNS[0], **given)
         whole: Any = graph

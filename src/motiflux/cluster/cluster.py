@@ -39,7 +39,7 @@ from motiflux.cluster.shards.matching import match_sharded, write_sharded
 from motiflux.cluster.shards.orbits import orbits_sharded
 from motiflux.cluster.shards.sampling import sample_sharded
 from motiflux.cluster.shards.sharded import ShardedGraph
-from motiflux.cluster.shards.vertices import ShardedImageCounter, vertices_of
+from motiflux.cluster.shards.vertices import ShardedImageCounter, count_per_vertex_sharded
 from motiflux.cluster.tasks import Columns, call_whole
 from motiflux.errors import ArgumentError, ClusterError
 from motiflux.graph import Graph
@@ -417,9 +417,10 @@ class Cluster(Connected):
         gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
             check_known(options, VertexOptions.__optional_keys__)
-            counter = ShardedImageCounter(self._workers, graph, _kind_of(gpus))
+            query, kind = as_pattern(pattern), _kind_of(gpus)
+            counter = ShardedImageCounter(self._workers, graph, kind)
             with self._here(pattern), doing_elsewhere(_Counting(counter)):
-                return count_per_vertex(vertices_of(graph), pattern, **options)
+                return count_per_vertex_sharded(self._workers, graph, query, options, kind)
         with self._here(pattern, gpus):
             return count_per_vertex(self._graph(graph), pattern, **options)
 
@@ -452,7 +453,9 @@ class Cluster(Connected):
         """Count the embeddings at each edge; see `motiflux.count_per_edge`.
 
         For a sharded graph, the result has the edges with a count above 0, and only these: ``.graph`` has all
-        vertices and these edges. They have to fit into the graph's `memory`; with `output`, into none.
+        vertices and these edges. They have to fit into the graph's `memory`; with `output`, into none. With
+        ``device="cuda"``, each task that searches has one GPU, which takes 8 bytes for each arc of a part and
+        query edge that is counted. Other graphs have no such device here.
 
         Parameters
         ----------
@@ -475,14 +478,13 @@ class Cluster(Connected):
         CountOverflowError
             With `output`, a count passes 2^63 - 1.
         """
-        self._check(options)
         if isinstance(graph, ShardedGraph):
+            gpus = self._on_gpus(graph, options)
             check_known(options, VertexOptions.__optional_keys__)
-            if options.get("gpu_memory") is not None:
-                raise ArgumentError("gpu_memory", "None for a sharded graph", options.get("gpu_memory"))
-            query = as_pattern(pattern)
+            query, kind = as_pattern(pattern), _kind_of(gpus)
             with self._here(pattern):
-                return count_per_edge_sharded(self._workers, graph, query, options, _folder(output))
+                return count_per_edge_sharded(self._workers, graph, query, options, _folder(output), kind)
+        self._check(options)
         if output is not None:
             raise ArgumentError("output", "None: only counts of a sharded graph are written", output)
         with self._here(pattern):
@@ -522,7 +524,7 @@ class Cluster(Connected):
             As for `count_per_edge`.
         options
             `timeout`: seconds of the whole call, after which there are no edges and ``.complete`` is False;
-            `threads` and `tuning` as for `count`.
+            `device`, `gpu_memory`, `progress`, `threads` and `tuning` as for `count`.
 
         Raises
         ------
@@ -532,11 +534,11 @@ class Cluster(Connected):
         """
         if not isinstance(graph, ShardedGraph):
             raise ArgumentError("graph", "a sharded graph; motiflux.edge_orbits takes others", graph)
-        check_known(options, OrbitOptions.__optional_keys__ - {"gpu_memory"})
-        self._check(options)
+        check_known(options, OrbitOptions.__optional_keys__)
+        kind = _kind_of(self._on_gpus(graph, options))
         size = check_integer("size", size, 4, 5)
         with self._here(f"orbits of edges of {size}"):
-            return edge_orbits_sharded(self._workers, graph, size, options, _folder(output))
+            return edge_orbits_sharded(self._workers, graph, size, options, _folder(output), kind)
 
     def orbits(self, graph: ShardedGraph, size: int = 4, **options: Unpack[OrbitOptions]) -> OrbitCounts:
         """Count the orbits of each vertex of a sharded graph; see `motiflux.orbits`: the same counts.
@@ -550,7 +552,7 @@ class Cluster(Connected):
             3, 4 or 5.
         options
             `timeout`: seconds of the whole call, after which all counts are 0 and ``.complete`` is False;
-            `device`, `gpu_memory`, `threads` and `tuning` as for `count`.
+            `device`, `gpu_memory`, `progress`, `threads` and `tuning` as for `count`.
 
         Raises
         ------
@@ -566,9 +568,10 @@ class Cluster(Connected):
         timeout = given.pop("timeout", None)
         deadline = Deadline.after(None if timeout is None else check_seconds("timeout", timeout))
         size = check_integer("size", size, 3, 5)
-        counter = ShardedImageCounter(self._workers, graph, _kind_of(gpus))
+        kind = _kind_of(gpus)
+        counter = ShardedImageCounter(self._workers, graph, kind)
         with self._here(f"orbits of {size}"), doing_elsewhere(_Counting(counter)):
-            return orbits_sharded(graph, size, deadline, given)
+            return orbits_sharded(self._workers, graph, size, deadline, given, kind)
 
     def explain(
         self,

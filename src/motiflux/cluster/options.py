@@ -59,11 +59,12 @@ class VertexOptions(ExactOptions, total=False):
 
 
 class OrbitOptions(TypedDict, total=False):
-    """Options of `Cluster.orbits`."""
+    """Options of `Cluster.orbits` and `Cluster.edge_orbits`."""
 
     device: DeviceName
     gpu_memory: int | str | None
     timeout: float | None
+    progress: Progress
     threads: int | None
     tuning: Mapping[str, str] | None
 

@@ -263,7 +263,7 @@ class ImagePlace(ctypes.Structure):
     """``match::ImagePlace``."""
 
     __slots__ = ()
-    _fields_ = [("level", _u32), ("target", _u32), ("first", _u64)]
+    _fields_ = [("level", _u32), ("target", _u32), ("first", _u64), ("arcs", Adjacency)]
 
 
 class ImageTask(ctypes.Structure):
@@ -273,7 +273,6 @@ class ImageTask(ctypes.Structure):
     _fields_ = [
         ("places", ImagePlace * MOST_PLACES),
         ("ends", _u32 * MAX_PATTERN_VERTICES),
-        ("arcs", Adjacency),
         ("numbers", _u64),
     ]
 

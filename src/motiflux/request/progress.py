@@ -92,6 +92,8 @@ def found_so_far(report: ProgressCallback | None, limit: int | None) -> int:
 
 _UNITS = 1000
 """Units of progress of a search in several parts."""
+_ROUNDED = 1e-6
+"""Units that are missing at most where shares add up to 1, but not as numbers of 64 bits."""
 
 
 def in_parts(report: ProgressCallback | None, shares: Sequence[float]) -> Iterator[ProgressCallback | None]:
@@ -110,7 +112,8 @@ def in_parts(report: ProgressCallback | None, shares: Sequence[float]) -> Iterat
 
         def tell(part: ProgressReport, begin: float = begin, share: float = share) -> None:
             nonlocal most
-            most = max(most, int(_UNITS * (begin + share * min(1.0, part.done / max(1, part.total)))))
+            done = begin + share * min(1.0, part.done / max(1, part.total))
+            most = max(most, int(_UNITS * done + _ROUNDED))
             report(replace(part, done=most, total=_UNITS))
 
         yield tell

@@ -235,7 +235,7 @@ def _compared(graph: ShardedGraph, bound: BoundPattern, deadline: Deadline) -> d
 def _asking(graph: ShardedGraph, deadline: Deadline, actor: Any, names: Names) -> AskValues:
     def ask(places: Ids) -> Callable[[], list[Column]]:
         reference = actor.values.remote(names, places)
-        return lambda: _wait(graph, deadline, reference)
+        return lambda: result_of_server(graph, deadline, reference)
 
     return ask
 
@@ -246,10 +246,10 @@ def _ask_servers(
     """Return the results of calls of a method of servers, by their numbers."""
     actors = graph.served().actors
     asked = [getattr(actors[number], method).remote(*given) for number, given in calls]
-    return [_wait(graph, deadline, reference) for reference in asked]
+    return [result_of_server(graph, deadline, reference) for reference in asked]
 
 
-def _wait(graph: ShardedGraph, deadline: Deadline, reference: Any) -> Any:
+def result_of_server(graph: ShardedGraph, deadline: Deadline, reference: Any) -> Any:
     """Return what a server returned.
 
     Raises
@@ -288,7 +288,7 @@ def _ask(
     found = [np.zeros(-(-graph.num_vertices // 8), np.uint8) for _ in wanted]
     asked = [actor.allowed.remote(list(wanted), judged) for actor in served.actors]
     for first, reference in zip(served.layout.starts.tolist(), asked, strict=False):
-        for bits, own in zip(found, _wait(graph, deadline, reference), strict=True):
+        for bits, own in zip(found, result_of_server(graph, deadline, reference), strict=True):
             bits[first // 8 : first // 8 + len(own)] |= own
     return found
 

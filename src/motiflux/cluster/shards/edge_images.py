@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.cluster.shards.pairs import Above, Keys, PairSums, keys_of
+from motiflux.cluster.shards.images import total_of
+from motiflux.cluster.shards.pairs import Above, Keys, PairSums, Words, keys_of
 from motiflux.cluster.shards.part import Part
 from motiflux.cluster.shards.planning import RangedImages
 from motiflux.cluster.shards.search import MakeSearch, RangeSearch
@@ -50,36 +51,84 @@ _Slot = tuple[int, int, bool]
 """A class, a key of the plan, and whether its arcs lead from the second end of query edges to the first."""
 
 
+@dataclass(frozen=True, slots=True)
+class PlacesInPart:
+    """The levels at whose arcs a part is counted, and the places of the numbers of these arcs.
+
+    Parameters
+    ----------
+    levels
+        The earlier level of a query edge, the later one, and the place of the number of the first arc.
+    keys
+        Of the plan, for each of these: its rows have the arcs.
+    slots
+        The first numbers of classes.
+    size
+        How many numbers there are.
+    """
+
+    levels: list[tuple[int, int, int]]
+    keys: list[int]
+    slots: dict[_Slot, int]
+    size: int
+
+
+NumbersOfArcs = Callable[[Part, RangedImages, PlacesInPart], Words | None]
+"""Counts a part otherwise: all numbers of arcs; None if it cannot."""
+
+
 class RangeEdges:
-    """Adds the embeddings of parts at the images of query edges: a number for each class and pair."""
+    """Adds the embeddings of parts at the images of query edges: a number for each class and pair.
+
+    Attributes
+    ----------
+    numbers_of
+        Counts parts in place of their native search; None for no such way.
+    """
+
+    numbers_of: NumbersOfArcs | None = None
 
     def __init__(self, search: RangeSearch, edges: RangedEdges, sums: PairSums) -> None:
         self.search, self.sums = search, sums
         self._edges = edges
 
     def add(self, part: Part, search: MakeSearch, item: Item) -> int:
-        """Add the embeddings of a part."""
-        slots, levels, rows, size = self._slots(part)
-        listing = self._edges.images.listing
-        portion = ([item], None, None, None)
-        words, above, stop, _ = _native.count_images(
-            search(), levels, rows, size, listing, self.search.threads, None, None, portion
-        )
-        if native.Stop(stop) is not native.Stop.NONE:
-            raise ClusterError(f"a search of a part ended early: {stop}")
+        """Add the embeddings of a part; return the sum of the numbers of the first class."""
+        places = self._places(part)
+        words = None if self.numbers_of is None else self.numbers_of(part, self._edges.images, places)
+        above: list[tuple[int, int]] = []
+        if words is None:
+            words, above = self._counted(part, places, search(), item)
         ids = self.search.gathering.vertices()
-        for slot, first in slots.items():
+        total = 0
+        for slot, first in places.slots.items():
             arcs = part.rows[slot[1]]
             number = int(arcs[0][-1])
             missing = {at - first: more for at, more in above if first <= at < first + number}
             self._add_slot(slot, arcs, words[first : first + number], missing, ids)
-        return 0
+            if slot[0] == 0:
+                total += total_of(words[first : first + number], missing.values())
+        return total
 
-    def _slots(self, part: Part) -> tuple[dict[_Slot, int], list[tuple[int, int, int]], list[Adjacency], int]:
-        """Return where the numbers of arcs begin, the counted levels and the rows of each, and the size."""
+    def _counted(
+        self, part: Part, places: PlacesInPart, search: _native.NativePlan, item: Item
+    ) -> tuple[Words, list[tuple[int, int]]]:
+        """Return the numbers of arcs of a part by its native search."""
+        rows = [part.rows[key] for key in places.keys]
+        listing = self._edges.images.listing
+        portion = ([item], None, None, None)
+        words, above, stop, _ = _native.count_images(
+            search, places.levels, rows, places.size, listing, self.search.threads, None, None, portion
+        )
+        if native.Stop(stop) is not native.Stop.NONE:
+            raise ClusterError(f"a search of a part ended early: {stop}")
+        return words, above
+
+    def _places(self, part: Part) -> PlacesInPart:
+        """Return where a part is counted."""
         _, of_plan = self.search.planned
         slots: dict[_Slot, int] = {}
-        levels, rows, size = [], [], 0
+        levels, keys, size = [], [], 0
         for (one, other), place in self._edges.images.levels:
             earlier, later = min(one, other), max(one, other)
             key = of_plan.arcs[earlier, later]
@@ -88,14 +137,14 @@ class RangeEdges:
                 slots[slot] = size
                 size += int(part.rows[key][0][-1])
             levels.append((earlier, later, slots[slot]))
-            rows.append(part.rows[key])
-        return slots, levels, rows, size
+            keys.append(key)
+        return PlacesInPart(levels, keys, slots, size)
 
     def _add_slot(
         self,
         slot: _Slot,
         arcs: Adjacency,
-        words: NDArray[np.uint64],
+        words: Words,
         missing: dict[int, int],
         ids: NDArray[np.int64],
     ) -> None:

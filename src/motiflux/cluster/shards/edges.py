@@ -23,9 +23,11 @@ from motiflux.cluster.shards.edge_images import RangedEdges
 from motiflux.cluster.shards.edge_sums import EdgeColumn, Edges, EdgeTable, SumsOfEdges
 from motiflux.cluster.shards.pairs import merged
 from motiflux.cluster.shards.planning import image_plan_of, ranged_images
+from motiflux.cluster.shards.progress import of_equal_parts, telling
+from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.sharded import ShardedGraph, Stage
 from motiflux.cluster.shards.tasks import edges_of_range
-from motiflux.cluster.shards.vertices import vertices_of
+from motiflux.cluster.shards.vertices import device_of
 from motiflux.cluster.shares import FEW_PARTS, Order, Shares
 from motiflux.cluster.tasks import Bounds, Done
 from motiflux.cpu.image_counts import times_of, ways
@@ -37,6 +39,7 @@ from motiflux.pattern.elements import edge_names
 from motiflux.plan.bind import bind
 from motiflux.plan.image_counts import ImagePlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.reports import ProgressCallback, ProgressReport
 from motiflux.request.request import Request
 from motiflux.types import Symmetry
 from motiflux.units import bytes_text
@@ -66,12 +69,15 @@ class EdgeSearches:
         A folder that all nodes see, for the numbers of tasks.
     view
         The graph with kinds that tell the conditions on edges of the pattern, if there is one.
+    kind
+        The kind of device of which each task that searches has one; None: tasks search on CPUs.
     """
 
     workers: Workers
     graph: ShardedGraph
     between: str
     view: ShardedGraph
+    kind: str | None = None
     runs: list[tuple[str, ...]] = field(default_factory=list)
     classes: list[int] = field(default_factory=list)
     """The number of classes of query edges of each search."""
@@ -79,10 +85,24 @@ class EdgeSearches:
     columns: list[EdgeColumn] = field(default_factory=list)
     either: bool = False
     complete: bool = True
-    way: str = ""
+    found: int = 0
+    """Embeddings that the last search found, so far."""
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def reason(self) -> str:
+        """The reason for the engine, and how it counted, in words."""
+        return "; ".join(dict.fromkeys(part for one in self.reasons for part in one.split("; ")))
+
+    @property
+    def device(self) -> str:
+        """The device of the call, in words."""
+        return device_of(self.workers, self.graph, self.kind)
 
     def count(self, pattern: Pattern, places: Sequence[int], request: Request, deadline: Deadline) -> None:
         """Count at the images of query edges, which are columns by their names.
+
+        Progress of the request is that of these searches alone.
 
         Raises
         ------
@@ -93,7 +113,7 @@ class EdgeSearches:
         try:
             subject = narrowed(graph, pattern, deadline)
         except OutOfTimeError:
-            self.complete, self.way = False, "time was up before servers had judged all conditions"
+            self._end_early("time was up before servers had judged all conditions")
             names = edge_names(pattern.edges)
             self.columns += [EdgeColumn(names[place], -1, 0, 1, 1) for place in places]
             return
@@ -107,18 +127,23 @@ class EdgeSearches:
         plan: ImagePlan | None = None
         done: dict[int, tuple[int, int]] = {}
         try:
-            plan = image_plan_of(subject.sketch, subject.pattern, asked, request, deadline)
+            on_gpu = self.kind is not None
+            plan = image_plan_of(subject.sketch, subject.pattern, asked, request, deadline, on_gpu=on_gpu)
             searches = ranged_images(
                 subject.sketch, subject.pattern, plan, request, deadline, subject.allowed
             )
             of_class = {number: ways_of[at] for at, number in enumerate(plan.class_of)}
-            for images in searches:
+            for images, part in zip(searches, of_equal_parts(request.progress, len(searches)), strict=True):
                 either = tuple(of_class[number] for number in images.classes)
-                self._search(subject.graph, RangedEdges(images, either, graph.directed), deadline)
+                times = times_of(plan, plan.searches[images.classes[0]], images.classes[0])
+                given = RangedEdges(images, either, graph.directed)
+                self._search(subject.graph, given, times, part, deadline)
                 done |= {number: (len(self.runs) - 1, at) for at, number in enumerate(images.classes)}
-            self.way = f"the graph is sharded; {ways([plan], ())}"
+                self.reasons.append(reason_of(images, subject.graph.layout, self.kind))
+            self.reasons += [] if searches else ["the graph is sharded"]
+            self.reasons.append(ways([plan], ()))
         except TimeoutError:
-            self.complete, self.way = False, "time was up before a plan was made"
+            self._end_early("time was up before a plan was made")
         self.either |= graph.directed and any(ways_of)
         names = edge_names(pattern.edges)
         for at, (place, edge) in enumerate(zip(places, edges, strict=True)):
@@ -128,31 +153,47 @@ class EdgeSearches:
             number = -1 if plan is None else plan.class_of[at]
             search, of_search = done.get(number, (-1, 0))
             times = 1 if plan is None or search < 0 else times_of(plan, plan.searches[number], number)
-            given = names[place], search, of_search, times, divisor, edge.labels, edge.where
-            self.columns.append(EdgeColumn(*given))
+            column = names[place], search, of_search, times, divisor, edge.labels, edge.where
+            self.columns.append(EdgeColumn(*column))
 
-    def _search(self, graph: ShardedGraph, edges: RangedEdges, deadline: Deadline) -> None:
-        search = _EdgeSearch(self.workers, graph, edges, self.between)
-        driver = self.workers.driver()
+    def forget(self, why: str) -> None:
+        """Forget what was found, for a reason in words."""
+        self.runs, self.pairs = [() for _ in self.runs], 0
+        self._end_early(why)
+
+    def _end_early(self, why: str) -> None:
+        self.complete, self.reasons = False, [why]
+
+    def _search(
+        self,
+        graph: ShardedGraph,
+        edges: RangedEdges,
+        times: int,
+        report: ProgressCallback | None,
+        deadline: Deadline,
+    ) -> None:
+        search = _EdgeSearch(self.workers, graph, edges, self.between, times, self.kind)
+        driver = self.workers.driver(self.workers.slots_on(self.kind))
         try:
-            driver.run_all([search], deadline)
+            driver.run_all([search], deadline, telling(report, search, deadline))
         finally:
             driver.wait_for_cancelled()
+        self.found = search.found
         self.complete = self.complete and driver.has_all_of(search)
         self.runs.append(tuple(str(Path(self.between, name)) for name, _ in search.files))
         self.classes.append(len(edges.images.classes))
         self.pairs += sum(number for _, number in search.files)
 
-    def _run(self, stage: Stage, deadline: Deadline) -> bool:
+    def _run(self, stage: Stage, report: ProgressCallback | None, deadline: Deadline) -> bool:
         """Run tasks; return whether all ended."""
-        driver = self.workers.driver()
+        driver, adding = self.workers.driver(), _Adding(stage, self.found)
         try:
-            driver.run_all([stage], deadline)
+            driver.run_all([stage], deadline, telling(report, adding, deadline))
         finally:
             driver.wait_for_cancelled()
         return driver.has_all_of(stage)
 
-    def _merge(self, deadline: Deadline) -> None:
+    def _merge(self, report: ProgressCallback | None, deadline: Deadline) -> None:
         """Merge runs into so few that a process can have all of them open; forget all if time is up."""
         most = max(1, _MOST_OPEN // max(1, len(self.runs)))
         while any(len(one) > most for one in self.runs):
@@ -166,7 +207,7 @@ class EdgeSearches:
             room = self.graph.memory // _SHARE_OF_MERGED
             tasks = [partial(merged, runs, self.classes[search], room) for search, runs in groups]
             stage = Stage(self.workers, "count_per_edge: merge", tasks)
-            if not self._run(stage, deadline):
+            if not self._run(stage, report, deadline):
                 self.complete, self.pairs = False, 0
                 return
             for at, (search, runs) in enumerate(groups):
@@ -185,8 +226,13 @@ class EdgeSearches:
         cuts = {layout.vertex_of_entry(layout.entries * at // number) for at in range(1, number)}
         return list(pairwise(sorted({0, *cuts, layout.num_vertices}))) if layout.entries else []
 
-    def edges(self, deadline: Deadline) -> Edges:
+    def edges(self, report: ProgressCallback | None, deadline: Deadline) -> Edges:
         """Return the edges of which some column is above 0; some of them if time is up while they are made.
+
+        Parameters
+        ----------
+        report
+            Receives the progress of adding.
 
         Raises
         ------
@@ -194,11 +240,13 @@ class EdgeSearches:
             They take more than the memory of the graph.
         """
         deadline = _with_adding(deadline)
-        self._merge(deadline)
+        merging, adding = of_equal_parts(report, 2)
+        self._merge(merging, deadline)
         sums = self._sums()
         tasks = [partial(sums.tables, first, last) for first, last in self._ranges() if self.pairs]
         stage = _Tables(self.workers, "count_per_edge: add", tasks, self.graph.memory)
-        self.complete = self._run(stage, deadline) and self.complete
+        self.complete = self._run(stage, adding, deadline) and self.complete
+        self._tell_end(adding, deadline)
         found = [one for number in sorted(stage.found) for one in stage.found[number]]
         none, zeros = np.empty(0, np.int64), np.empty((0, len(self.columns)), np.int64)
         labels = None
@@ -212,13 +260,20 @@ class EdgeSearches:
         )
 
     def write(
-        self, output: str, metadata: Mapping[str, str], deadline: Deadline, *, single: bool
+        self,
+        output: str,
+        metadata: Mapping[str, str],
+        report: ProgressCallback | None,
+        deadline: Deadline,
+        *,
+        single: bool,
     ) -> tuple[int, int]:
         """Write the same into a Parquet data set; return the numbers of rows and files."""
         deadline = _with_adding(deadline)
+        merging, writing = of_equal_parts(report, 2)
         titles = ("count",) if single else tuple(column.name for column in self.columns)
         head = EdgeTable(titles, self.graph.layout, metadata)
-        self._merge(deadline)
+        self._merge(merging, deadline)
         folder, sums = Folder(output), self._sums()
         call = f"part-{uuid.uuid4().hex}"  # no other call writes files of such names
         try:
@@ -228,17 +283,23 @@ class EdgeSearches:
                 for number, (first, last) in enumerate(ranges)
             ]
             stage = Stage(self.workers, "count_per_edge: write", tasks)
-            if not self._run(stage, deadline):
+            if not self._run(stage, writing, deadline):
                 self.complete = False
                 ended = {f"{call}-{number:06}": files for number, (_, files) in stage.found.items()}
                 _delete_of_call(folder, call, ended)
             rows, files = (sum(one[at] for one in stage.found.values()) for at in (0, 1))
             if not files:
                 folder.write(f"{call}-000000-00000.parquet", head.empty())
+            self._tell_end(writing, deadline)
             return rows, max(files, 1)
         except BaseException:
             _delete_of_call(folder, call, {})
             raise
+
+    def _tell_end(self, report: ProgressCallback | None, deadline: Deadline) -> None:
+        """Tell that all is added: there may have been no task for it."""
+        if report is not None and self.complete:
+            report(ProgressReport(1, 1, self.found, deadline.elapsed()))
 
 
 def _delete_of_call(folder: Folder, call: str, ended: Mapping[str, int]) -> None:
@@ -265,8 +326,8 @@ def _with_adding(deadline: Deadline) -> Deadline:
 
 
 @contextmanager
-def edge_searches(workers: Workers, graph: ShardedGraph) -> Iterator[EdgeSearches]:
-    """Yield searches without a column; their files are deleted at the end.
+def edge_searches(workers: Workers, graph: ShardedGraph, kind: str | None = None) -> Iterator[EdgeSearches]:
+    """Yield searches without a column, on GPUs of a kind or CPUs; their files are deleted at the end.
 
     Raises
     ------
@@ -280,21 +341,21 @@ def edge_searches(workers: Workers, graph: ShardedGraph) -> Iterator[EdgeSearche
     except OSError as error:
         raise OutputError(f"{between}: {error}") from error
     try:
-        yield EdgeSearches(workers, graph, str(between), graph)
+        yield EdgeSearches(workers, graph, str(between), graph, kind)
     finally:
         shutil.rmtree(between, ignore_errors=True)
 
 
-def graph_of(graph: ShardedGraph, edges: Edges) -> Graph:
-    """Return a graph of all vertices and some edges, in their order."""
-    vertices = vertices_of(graph)
-    if graph.directed:
-        forward = _rows(edges.sources, edges.targets, edges.labels, graph.num_vertices)
-        reverse = _rows(edges.targets, edges.sources, edges.labels, graph.num_vertices)
+def with_edges(vertices: Graph, edges: Edges) -> Graph:
+    """Return a graph of these vertices and some edges, in their order."""
+    number = vertices.num_vertices
+    if vertices.directed:
+        forward = _rows(edges.sources, edges.targets, edges.labels, number)
+        reverse = _rows(edges.targets, edges.sources, edges.labels, number)
         return replace(vertices, forward=forward, reverse=reverse)
     ends = np.concatenate([edges.sources, edges.targets]), np.concatenate([edges.targets, edges.sources])
     labels = None if edges.labels is None else np.concatenate([edges.labels, edges.labels])
-    both = _rows(*ends, labels, graph.num_vertices)
+    both = _rows(*ends, labels, number)
     return replace(vertices, forward=both, reverse=both)
 
 
@@ -310,26 +371,54 @@ class _EdgeSearch:
     divisible = True
     over = False
 
-    def __init__(self, workers: Workers, graph: ShardedGraph, edges: RangedEdges, folder: str) -> None:
-        self._workers, self._folder = workers, folder
-        units = graph.layout.entries
-        ranged = replace(edges.images.ranged, share=units // (FEW_PARTS * workers.slots))
+    def __init__(
+        self,
+        workers: Workers,
+        graph: ShardedGraph,
+        edges: RangedEdges,
+        folder: str,
+        times: int,
+        kind: str | None,
+    ) -> None:
+        self._workers, self._folder, self._times, self._kind = workers, folder, times, kind
+        units, slots = graph.layout.entries, workers.slots_on(kind)
+        ranged = replace(edges.images.ranged, share=units // (FEW_PARTS * slots))
         content = replace(edges, images=replace(edges.images, ranged=ranged))
         self._job = job_of(workers, graph, content)
         self.name = f"count_per_edge {workers.pattern}"
-        self.shares = Shares(units, workers.slots, least=_LEAST_SECONDS, parts=FEW_PARTS, short_ends=False)
+        self.shares = Shares(units, slots, least=_LEAST_SECONDS, parts=FEW_PARTS, short_ends=False)
         self.files: list[tuple[str, int]] = []
+        self.found = 0
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        return self.shares.done, self.shares.units
 
     def submit(self, order: Order) -> Any:
         bounds = Bounds(self._workers.threads, seconds=order.seconds)
-        return self._workers.submit(edges_of_range, self.name, self._job, order.share, bounds, self._folder)
+        given = (self._job, order.share, bounds, self._folder, self._kind)
+        return self._workers.submit(edges_of_range, self.name, *given, on_gpu=self._kind is not None)
 
     def take(self, order: Order, done: Done) -> None:
-        self.files += done.value
+        total, files = done.value
+        self.found += self._times * total
+        self.files += files
         self.shares.finished(order.share, done.left, done.seconds)
 
     def renew(self) -> None:
         """Do nothing: servers start again by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Adding:
+    """The progress of tasks that add the numbers of embeddings found before."""
+
+    stage: Stage
+    found: int
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        return self.stage.progress
 
 
 class _Tables(Stage):

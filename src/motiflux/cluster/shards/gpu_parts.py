@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from motiflux.cluster.gpu_listing import sorted_rows
+from motiflux.cluster.shards.edge_images import PlacesInPart
 from motiflux.cluster.shards.images import Words
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.listing import TooManyRowsError
@@ -24,7 +25,7 @@ from motiflux.gpu.engine import run_job
 from motiflux.gpu.group import DeviceGroup, working_on
 from motiflux.gpu.images.running import fetched, finished
 from motiflux.gpu.images.search import Places, add_numbers, images_kernel, too_many
-from motiflux.gpu.launch.prepare import NarrowedSearch, set_up_narrowed, without_bounds
+from motiflux.gpu.launch.prepare import ROOT, NarrowedSearch, Rows, set_up_narrowed, without_bounds
 from motiflux.gpu.rows.stored_rows import StoredRows
 from motiflux.gpu.runtime.job import SearchJob, setting_up
 from motiflux.gpu.storage.upload import UploadContext
@@ -128,16 +129,46 @@ class PartsOnGpu:
         DeviceMemoryError
             As `counted`.
         """
-        levels = tuple((levels, place * part.vertices) for levels, place in images.levels)
-        if not images.listing or len(levels) > MOST_PLACES:  # closed forms
+        size = part.vertices
+        levels = tuple((levels, place * size) for levels, place in images.levels)
+        return self._numbers_at(part, images, Places(levels, None, len(images.classes) * size), ())
+
+    def numbers_of_arcs(self, part: Part, images: RangedImages, places: PlacesInPart) -> Words | None:
+        """Return the numbers of arcs of a part; None if no kernel counts them, or all of one.
+
+        Raises
+        ------
+        DeviceMemoryError
+            As `counted`.
+        """
+        root = self._search.planned[1].sources[0]
+        before = int(part.rows[root][0][part.first])
+        levels: list[tuple[tuple[int, ...], int]] = []
+        rows = []
+        for (earlier, later, first), key in zip(places.levels, places.keys, strict=True):
+            of_roots = earlier == 0 and key == root  # these arcs are on the device as root arcs, if no more
+            levels.append(((earlier, later), first + before if of_roots else first))
+            rows.append(ROOT if of_roots else key)
+        return self._numbers_at(part, images, Places(tuple(levels), None, places.size), rows)
+
+    def _numbers_at(
+        self, part: Part, images: RangedImages, places: Places, rows: Sequence[int]
+    ) -> Words | None:
+        """Return the numbers of places; None if no kernel counts them, or all of one.
+
+        Parameters
+        ----------
+        rows
+            For each place the rows on the device that have its arcs; empty for places of vertices.
+        """
+        if not images.listing or len(places.levels) > MOST_PLACES:  # closed forms
             self.by_cpu += 1
             return None
-        places = Places(levels, None, len(images.classes) * part.vertices)
-        deepest = max(level for (level,), _ in images.levels)
+        deepest = max(max(levels) for levels, _ in places.levels)
         buffers: list[Buffer] = []
 
-        def add(job: SearchJob, context: UploadContext) -> None:
-            buffers.append(add_numbers(job, places, context))
+        def add(job: SearchJob, there: Rows, context: UploadContext) -> None:
+            buffers.append(add_numbers(job, places, context, [there[key].addresses for key in rows]))
 
         def choose(plan: Plan, facts: DeviceFacts, request: Request) -> SearchKernel | None:
             return None if plan.comparisons is not None else images_kernel(plan, deepest, facts, request)
@@ -167,14 +198,14 @@ class PartsOnGpu:
         self,
         part: Part,
         choose: Choose,
-        add: Callable[[SearchJob, UploadContext], None] = lambda job, context: None,
+        add: Callable[[SearchJob, Rows, UploadContext], None] = lambda job, there, context: None,
     ) -> tuple[SearchJob, Plan] | None:
         """Return the job that searches a part, and its plan; None if no kernel does it.
 
         Parameters
         ----------
         add
-            Gives the job more, once it is set up.
+            Gives the job more, once it is set up and has rows.
         """
         planned, rows = self._search.planned
         plan, kernel = self._kernel_of(planned, choose)
@@ -186,8 +217,7 @@ class PartsOnGpu:
         request = self._search.request
         with setting_up(SearchJob(self._group.first)) as job:
             context = UploadContext.of(job.stream, request, Deadline.after(None))
-            set_up_narrowed(job, found, kernel, request, context)
-            add(job, context)
+            add(job, set_up_narrowed(job, found, kernel, request, context), context)
             job.launches.set_limit(None)
         return job, plan
 

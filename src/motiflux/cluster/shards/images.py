@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,20 @@ class Sums:
 
 
 Words = NDArray[np.uint64]
+_LOW, _SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32)
+
+
+def total_of(words: Words, above: Iterable[int]) -> int:
+    """Return the sum of numbers, and of what is missing in some of them.
+
+    Examples
+    --------
+    >>> total_of(np.array([2**64 - 1, 2**64 - 1], np.uint64), [2**64]) == 3 * 2**64 - 2
+    True
+    """
+    return (int((words >> _SHIFT).sum()) << 32) + int((words & _LOW).sum()) + sum(above)
+
+
 NumbersOf = Callable[[Part, RangedImages], Words | None]
 """Counts a part otherwise: a number for each class and vertex of the part; None if it cannot."""
 
@@ -75,7 +89,7 @@ class RangeImages:
         self._sums = Sums(len(images.classes) * vertices)
 
     def add(self, part: Part, search: MakeSearch, item: Item) -> int:
-        """Add the embeddings of a part."""
+        """Add the embeddings of a part; return the sum of the numbers of the first class."""
         images, size = self._images, part.vertices
         words = None if self.numbers_of is None else self.numbers_of(part, images)
         above: list[tuple[int, int]] = []
@@ -90,7 +104,7 @@ class RangeImages:
         missing = places(np.array([at for at, _ in above], np.int64)).tolist()
         more = [more for _, more in above]
         self._sums.add((places(found), words[found], list(zip(missing, more, strict=True))))
-        return 0
+        return total_of(words[:size], [more for at, more in above if at < size])
 
     def _counted(
         self, size: int, search: _native.NativePlan, item: Item

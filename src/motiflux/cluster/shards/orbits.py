@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from motiflux.api.per_vertex import count_per_vertex
-from motiflux.cluster.shards.vertices import vertices_of
+from motiflux.cluster.shards.progress import of_equal_parts
+from motiflux.cluster.shards.vertices import TOO_LATE, device_of, no_vertices_of, vertices_of
 from motiflux.pattern import Pattern
 from motiflux.plan.graphlets import GRAPHLETS, Graphlet
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.progress import progress_callback
+from motiflux.request.reports import ProgressCallback
 from motiflux.result.image_counts import OrbitCounts
 
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
+    from motiflux.cluster.workers import Workers
 
 
 def orbits_sharded(
-    graph: ShardedGraph, size: int, deadline: Deadline, options: Mapping[str, Any]
+    workers: Workers,
+    graph: ShardedGraph,
+    size: int,
+    deadline: Deadline,
+    options: Mapping[str, Any],
+    kind: str | None = None,
 ) -> OrbitCounts:
     """Return the orbits of graphlets of up to `size` vertices, where the call counts by images elsewhere.
 
@@ -28,12 +36,32 @@ def orbits_sharded(
     ----------
     options
         Of `motiflux.count_per_vertex`.
+    kind
+        See `count_sharded`.
     """
-    vertices = vertices_of(graph)
+    options = dict(options)
+    with progress_callback(options.pop("progress", False), "counting orbits") as report:
+        return _orbits(workers, graph, size, report, deadline, options, kind)
+
+
+def _orbits(
+    workers: Workers,
+    graph: ShardedGraph,
+    size: int,
+    report: ProgressCallback | None,
+    deadline: Deadline,
+    options: Mapping[str, Any],
+    kind: str | None,
+) -> OrbitCounts:
     columns: dict[int, Any] = {}
-    complete, device, reasons = True, "", []
-    for graphlet in GRAPHLETS:
-        if len(graphlet.orbits) > size:
+    complete, device, reasons = True, device_of(workers, graph, kind), []
+    try:
+        vertices = vertices_of(graph, deadline)
+    except OutOfTimeError:
+        vertices, complete, reasons = no_vertices_of(graph), False, [TOO_LATE]
+    graphlets = [one for one in GRAPHLETS if len(one.orbits) <= size]
+    for graphlet, part in zip(graphlets, of_equal_parts(report, len(graphlets)), strict=True):
+        if not complete:
             break
         names = _representatives(graphlet)
         found = count_per_vertex(
@@ -42,16 +70,14 @@ def orbits_sharded(
             by=list(names),
             semantics="induced",
             symmetry="subgraphs",
-            timeout=None if deadline.at is None else max(0.0, deadline.at - time.perf_counter()),
+            timeout=deadline.left(),
+            progress=part or False,
             **options,
         )
-        complete = complete and found.complete
-        device = found.device
+        complete = found.complete
         reasons.append(found.reason)
         columns |= {orbit: found.counts[:, at] for at, orbit in enumerate(names.values())}
-        if not complete:
-            break
-    number = 1 + max(max(one.orbits) for one in GRAPHLETS if len(one.orbits) <= size)
+    number = 1 + max(max(one.orbits) for one in graphlets)
     counts = np.zeros((vertices.num_vertices, number), np.int64)
     if complete:
         counts = np.stack([columns[orbit] for orbit in range(number)], axis=1)

@@ -240,12 +240,6 @@ def _mapped_values(path: Path, layout: Layout, number: int, names: Names) -> Ask
     return lambda places: lambda: values_at(names, ids, attributes, places, ranks)
 
 
-def vertex_ids_of(served: Served) -> Ids:
-    """Return the ids of all vertices, from the servers."""
-    asks: list[AskIds] = [RemoteShard(actor).ask_ids for actor in served.actors]
-    return VertexIds(served.layout, asks).all()
-
-
 def _mapped_ids(path: Path, layout: Layout, number: int) -> AskIds:
     ids = open_vertex_ids(path, layout, number)
     return lambda places: lambda: ids[places]

@@ -209,6 +209,11 @@ class Stage:
         for number in range(len(tasks)):
             self.shares.add([roots(number, number + 1)])
 
+    @property
+    def progress(self) -> tuple[int, int]:
+        """The number of tasks that ended, and of all."""
+        return len(self.found), len(self._tasks)
+
     def submit(self, order: Order) -> Any:
         """Start a task."""
         ((_, number, *_),) = order.share

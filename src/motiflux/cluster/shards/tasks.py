@@ -109,7 +109,10 @@ def picked_rows(
 
 
 def images_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
-    """Count the embeddings of a share at the images of levels; return the numbers above 0."""
+    """Count the embeddings of a share at the images of levels.
+
+    Returns the sum of the numbers of the first class, and all numbers above 0.
+    """
     watch = Watch()
     images = _KEPT.get(job.token)
     if images is None:
@@ -122,17 +125,17 @@ def images_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | Non
     gpu = _on_gpu(images.search, kind)
     images.numbers_of = None if gpu is None else gpu.numbers
     try:
-        _, left = search_share(images.search, share, bounds, images.add)
+        total, left = search_share(images.search, share, bounds, images.add)
     except BaseException:
         images.take()  # else the sums of this task would be in those of the next one of this process
         raise
-    return watch.done(images.take(), left)
+    return watch.done((total, images.take()), left)
 
 
-def edges_of_range(job: ShardJob, share: Share, bounds: Bounds, folder: str) -> Done:
+def edges_of_range(job: ShardJob, share: Share, bounds: Bounds, folder: str, kind: str | None = None) -> Done:
     """Count the embeddings of a share at the images of query edges; write the numbers above 0 into files.
 
-    Returns the names of the files, and the number of pairs in each.
+    Returns the sum of the numbers of the first class, and the name and number of pairs of each file.
     """
     watch = Watch()
     edges = _KEPT.get(job.token)
@@ -141,9 +144,11 @@ def edges_of_range(job: ShardJob, share: Share, bounds: Bounds, folder: str) -> 
         search = _search(job, found.images.ranged, bounds.threads, of_part=BYTES_OF_VERTEX, share=found.share)
         sums = PairSums(len(found.images.classes), folder, search.room // SHARE_OF_SUMS)
         edges = _keep(job, RangeEdges(search, found, sums))
+    gpu = _on_gpu(edges.search, kind)
+    edges.numbers_of = None if gpu is None else gpu.numbers_of_arcs
     try:
-        _, left = search_share(edges.search, share, bounds, edges.add)
-        return watch.done(edges.sums.take(), left)
+        total, left = search_share(edges.search, share, bounds, edges.add)
+        return watch.done((total, edges.sums.take()), left)
     except BaseException:
         edges.sums.drop()  # else they would be in the files of the next task of this process
         raise

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiflux.cluster.shards.conditions import Narrowed, narrowed
+from motiflux.api.per_vertex import count_per_vertex, places_named
+from motiflux.arguments import check_seconds
+from motiflux.cluster.shards.conditions import Narrowed, narrowed, result_of_server
 from motiflux.cluster.shards.counting import LEAST_SECONDS, job_of
+from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.images import Sums
+from motiflux.cluster.shards.layout import Ids
 from motiflux.cluster.shards.planning import RangedImages, image_plan_of, ranged_images
+from motiflux.cluster.shards.progress import of_equal_parts, telling
 from motiflux.cluster.shards.reasons import reason_of
-from motiflux.cluster.shards.server import vertex_ids_of
 from motiflux.cluster.shards.tasks import images_of_range
 from motiflux.cluster.shares import FEW_PARTS, Order, Shares
 from motiflux.cluster.tasks import Bounds, Done
@@ -25,7 +29,9 @@ from motiflux.pattern import Pattern
 from motiflux.plan.image_counts import Asked, ImagePlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.images import CountedImages, Numbers
+from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import Request
+from motiflux.result.image_counts import VertexCounts
 
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
@@ -35,12 +41,70 @@ _SECONDS_OF_NUMBER = 4e-8
 """Time of a task for each number that it sends, in seconds: sending and adding takes a tenth of that."""
 
 
-def vertices_of(graph: ShardedGraph) -> Graph:
-    """Return a graph of the vertices of a sharded graph, without its edges: 8 bytes for a vertex, twice."""
-    ids: Any = vertex_ids_of(graph.served())
+TOO_LATE = "time was up before servers had told the ids of all vertices"
+
+
+def vertices_of(graph: ShardedGraph, deadline: Deadline) -> Graph:
+    """Return a graph of the vertices of a sharded graph, without its edges: 8 bytes for a vertex, twice.
+
+    Raises
+    ------
+    OutOfTimeError
+        Time was up before the servers had told all ids.
+    """
+    asks = [_asking(graph, deadline, actor) for actor in graph.served().actors]
+    return _without_edges(graph, VertexIds(graph.layout, asks).all())
+
+
+def no_vertices_of(graph: ShardedGraph) -> Graph:
+    """Return a graph of the same labels without vertices."""
+    return _without_edges(graph, np.empty(0, np.int64))
+
+
+def _without_edges(graph: ShardedGraph, ids: Any) -> Graph:
     layout = graph.layout
     rows = Csr(np.zeros(len(ids) + 1, np.uint64), np.empty(0, np.uint32), None, None)
     return Graph(layout.directed, ids, rows, rows, None, layout.vertex_label_table, layout.edge_label_table)
+
+
+def _asking(graph: ShardedGraph, deadline: Deadline, actor: Any) -> AskIds:
+    def ask(places: Ids) -> Callable[[], Ids]:
+        reference = actor.ids.remote(places)
+        return lambda: result_of_server(graph, deadline, reference)
+
+    return ask
+
+
+def count_per_vertex_sharded(
+    workers: Workers, graph: ShardedGraph, pattern: Pattern, options: Mapping[str, Any], kind: str | None
+) -> VertexCounts:
+    """Return the counts at vertices, where the call counts by images elsewhere; none if time is up before."""
+    timeout, by = options.get("timeout"), options.get("by")
+    deadline = Deadline.after(None if timeout is None else check_seconds("timeout", timeout))
+    names = [vertex.name for vertex in pattern.vertices]
+    places = places_named("by", by, names, "query vertex")
+    try:
+        vertices = vertices_of(graph, deadline)
+    except OutOfTimeError:
+        single = isinstance(by, (str, int, np.integer))
+        return VertexCounts(
+            graph=no_vertices_of(graph),
+            pattern=pattern,
+            columns=tuple(names[place] for place in places),
+            counts=np.zeros(0 if single else (0, len(places)), np.int64),
+            complete=False,
+            seconds=deadline.elapsed(),
+            plan_seconds=0.0,
+            engine="cluster",
+            device=device_of(workers, graph, kind),
+            reason=TOO_LATE,
+        )
+    return count_per_vertex(vertices, pattern, **{**options, "timeout": deadline.left()})
+
+
+def device_of(workers: Workers, graph: ShardedGraph, kind: str | None) -> str:
+    """Return the device of a call on GPUs of a kind, or on CPUs, in words."""
+    return f"{workers.device_on(kind)}, {graph.num_shards} shards"
 
 
 class ShardedImageCounter(HostImageCounter):
@@ -80,17 +144,18 @@ class ShardedImageCounter(HostImageCounter):
     ) -> CountedImages:
         """Return the counts of plans."""
         every, reasons, complete = [], [], True
-        for plan in plans:
+        for plan, report in zip(plans, of_equal_parts(request.progress, len(plans)), strict=True):
             found: list[Numbers] = [np.zeros(graph.num_vertices, np.int64)] * len(plan.classes)
             _, subject = self._planned[id(plan)]
-            for images in ranged_images(
+            searches = ranged_images(
                 subject.sketch, subject.pattern, plan, request, deadline, subject.allowed
-            ):
-                complete = complete and self._count(subject.graph, images, plan, found, request, deadline)
+            )
+            for images, part in zip(searches, of_equal_parts(report, len(searches)), strict=True):
+                complete = complete and self._count(subject.graph, images, plan, found, part, deadline)
                 reasons.append(reason_of(images, subject.graph.layout, self._kind))
             every.append(found)
         way = "; ".join(dict.fromkeys([*(reasons or ["the graph is sharded"]), ways(plans, ())]))
-        device = f"{self._workers.device_on(self._kind)}, {self._graph.num_shards} shards"
+        device = device_of(self._workers, self._graph, self._kind)
         return CountedImages(every, complete, "cluster", device, way)
 
     def _count(
@@ -99,14 +164,15 @@ class ShardedImageCounter(HostImageCounter):
         images: RangedImages,
         plan: ImagePlan,
         found: list[Numbers],
-        request: Request,
+        report: ProgressCallback | None,
         deadline: Deadline,
     ) -> bool:
         """Count some classes; return whether the search ended."""
-        search = _VertexSearch(self._workers, graph, images, self._kind)
+        times = times_of(plan, plan.searches[images.classes[0]], images.classes[0])
+        search = _VertexSearch(self._workers, graph, images, times, self._kind)
         driver = self._workers.driver(self._workers.slots_on(self._kind))
         try:
-            driver.run_all([search], deadline)
+            driver.run_all([search], deadline, telling(report, search, deadline))
         finally:
             driver.wait_for_cancelled()
         size = self._graph.num_vertices
@@ -122,8 +188,10 @@ class _VertexSearch:
     divisible = True
     over = False
 
-    def __init__(self, workers: Workers, graph: ShardedGraph, images: RangedImages, kind: str | None) -> None:
-        self._workers, self._kind = workers, kind
+    def __init__(
+        self, workers: Workers, graph: ShardedGraph, images: RangedImages, times: int, kind: str | None
+    ) -> None:
+        self._workers, self._times, self._kind = workers, times, kind
         units, size = graph.layout.entries, len(images.classes) * graph.num_vertices
         slots = workers.slots_on(kind)
         share = units // (FEW_PARTS * slots)
@@ -132,6 +200,11 @@ class _VertexSearch:
         least = max(LEAST_SECONDS, _SECONDS_OF_NUMBER * size)
         self.shares = Shares(units, slots, least=least, parts=FEW_PARTS, short_ends=False)
         self.sums = Sums(size)
+        self.found = 0
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        return self.shares.done, self.shares.units
 
     def submit(self, order: Order) -> Any:
         bounds = Bounds(self._workers.threads, seconds=order.seconds)
@@ -139,7 +212,9 @@ class _VertexSearch:
         return self._workers.submit(images_of_range, self.name, *given, on_gpu=self._kind is not None)
 
     def take(self, order: Order, done: Done) -> None:
-        self.sums.add(done.value)
+        total, added = done.value
+        self.found += self._times * total
+        self.sums.add(added)
         self.shares.finished(order.share, done.left, done.seconds)
 
     def renew(self) -> None:

@@ -44,7 +44,7 @@ class Places:
     levels
         The level of each place, or the levels of an arc's source and target, and its first number.
     rows
-        The rows of arcs.
+        The rows of arcs of a graph, by whose positions they are numbered.
     size
         How many numbers there are.
     """
@@ -225,34 +225,42 @@ def _prepared(
 
     def set_up(job: SearchJob, graph: Graph, stage: Stage, request: Request, context: UploadContext) -> None:
         set_up_stage(job, graph, stage, request, context)
-        if places.rows is not None:
-            _add_arcs(job, graph, places.rows, context)
-        numbers.append(add_numbers(job, places, context))
+        arcs = [] if places.rows is None else [_arcs(job, graph, places.rows, context)] * len(places.levels)
+        numbers.append(add_numbers(job, places, context, arcs))
         if restrict is not None:
             restrict(job)
 
     return prepare(accelerator, graph, stage, request, None, deadline, set_up), numbers[-1]
 
 
-def _add_arcs(job: SearchJob, graph: Graph, arcs: AdjacencyKey, context: UploadContext) -> None:
-    """Give a job the rows of the arcs to whose numbers it adds."""
+def _arcs(job: SearchJob, graph: Graph, arcs: AdjacencyKey, context: UploadContext) -> tuple[int, int]:
+    """Return the addresses of the rows of the arcs to whose numbers a job adds, which reads them."""
     rows = resident(graph, job.accelerator.device).rows(graph, RowsKey(arcs, above=False), context)
     if not job.memory.reads(rows):
         job.memory.read(rows)
-    job.launches.argument.images.arcs = layout.Adjacency(*rows.addresses)
+    return rows.addresses
 
 
-def add_numbers(job: SearchJob, places: Places, context: UploadContext) -> Buffer:
-    """Give a job its places and the memory of their numbers, which it returns."""
+def add_numbers(
+    job: SearchJob, places: Places, context: UploadContext, arcs: Sequence[tuple[int, int]] = ()
+) -> Buffer:
+    """Give a job its places and the memory of their numbers, which it returns.
+
+    Parameters
+    ----------
+    arcs
+        For each place the addresses of the rows of its arcs; empty for places of vertices.
+    """
     device, images = job.accelerator.device, job.launches.argument.images
     numbers = device.allocate(max(8, 8 * places.size), "counts by images", budget=context.budget)
     job.memory.hold(numbers)
     job.launches.clear_before(numbers)
     images.numbers = numbers.address
-    ordered = sorted(places.levels, key=lambda place: max(place[0]))
-    for at, (levels, first) in enumerate(ordered):
+    each = zip(places.levels, arcs or [(0, 0)] * len(places.levels), strict=True)
+    ordered = sorted(each, key=lambda place: max(place[0][0]))
+    for at, ((levels, first), rows) in enumerate(ordered):
         target = levels[1] if len(levels) == 2 else layout.NO_LEVEL
-        images.places[at] = layout.ImagePlace(levels[0], target, first)
+        images.places[at] = layout.ImagePlace(levels[0], target, first, layout.Adjacency(*rows))
     for level in range(len(images.ends)):
-        images.ends[level] = sum(max(levels) <= level for levels, _ in ordered)
+        images.ends[level] = sum(max(levels) <= level for levels, _ in places.levels)
     return numbers

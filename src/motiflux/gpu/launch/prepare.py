@@ -66,7 +66,7 @@ _TAIL_PIECE = 8
 _ARC_LEVELS = 2
 _LARGEST_SPECIAL = (10, 32)
 """Most levels and sources of a shape with a specialized kernel, which unrolls the loops of all levels."""
-_ROOT = -1
+ROOT = -1
 """Names the rows of root arcs of narrowed rows."""
 _MOST_SOURCES = 256
 """Number of kernel texts that are kept: writing one takes a third of the host's time of a row listing."""
@@ -161,11 +161,15 @@ def set_up_stage(
 
 def set_up_narrowed(
     job: SearchJob, found: NarrowedSearch, kernel: SearchKernel, request: Request, context: UploadContext
-) -> None:
-    """Upload rows that were narrowed before, load the kernel of their search and allocate its memory."""
+) -> Rows:
+    """Upload rows that were narrowed before, load the kernel of their search and allocate its memory.
+
+    Returns the rows by their positions, those of root arcs as `ROOT`.
+    """
     sources = _narrowed_sources(job, found, context)
     tail, lists, task = _laid_out(sources, Goal(kernel.goal), found.vertices)
     _set_up_kernel(job, sources, kernel, tail, None, lists, task, request, context)
+    return sources.by_key
 
 
 def prepare(
@@ -322,9 +326,9 @@ def _narrowed_sources(job: SearchJob, found: NarrowedSearch, context: UploadCont
     device, plan = job.accelerator.device, found.plan
     places = iter(found.sources)
     keys: list[list[int]] = [[next(places) for _ in step.sources] for step in plan.shape.steps]
-    keys[1][0] = _ROOT
-    arrays = {key: found.rows[key] for level in keys for key in level if key != _ROOT}
-    arrays[_ROOT] = found.root_rows()
+    keys[1][0] = ROOT
+    arrays = {key: found.rows[key] for level in keys for key in level if key != ROOT}
+    arrays[ROOT] = found.root_rows()
     out = into = None
     if any(step.not_out for step in plan.shape.steps):
         arrays[out := found.out] = found.rows[found.out]
@@ -336,7 +340,7 @@ def _narrowed_sources(job: SearchJob, found: NarrowedSearch, context: UploadCont
         plan,
         keys,
         there,
-        there[_ROOT],
+        there[ROOT],
         None if out is None else there[out],
         None if into is None else there[into],
     )

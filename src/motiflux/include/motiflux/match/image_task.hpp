@@ -12,12 +12,12 @@ struct ImagePlace {
   std::uint32_t level;
   std::uint32_t target;  // the level of an arc's target; kNoLevel: the place is a vertex
   std::uint64_t first;   // the number of vertex 0, or of the first arc
+  view::Adjacency arcs;  // of a place with two levels: the rows in which arcs have their positions
 };
 
 struct ImageTask {
   ImagePlace places[kMostPlaces];
   std::uint32_t ends[view::kMaxLevels];  // by level: the places with no deeper level end here
-  view::Adjacency arcs;                  // of places with two levels
   std::uint64_t* numbers;
 };
 

@@ -2,7 +2,8 @@
 // levels, its places.
 //
 //   places    | deepest level 0 | deepest level 1 | ... |    a place is a level, or the two levels of an arc
-//   numbers   64 bits each: of vertices, those of a class of places behind those of another; or of arcs
+//   numbers   64 bits each: of vertices, those of a class of places behind those of another; or of arcs, by
+//             their positions in the rows of a place, those of some rows behind those of others
 //   shared    | sums: 64 bits for each level | held: a vertex for each level |        of each group, behind
 //             its levels; only its leading lane uses them
 //
@@ -130,9 +131,9 @@ class CountingImages : public EveryLevel {
     std::uint64_t at = vertex(place.level);
     if (place.target != kNoLevel) {
       const auto source = static_cast<std::uint32_t>(at);
-      const sets::Span row{images_.arcs.begin(source), images_.arcs.end(source)};
+      const sets::Span row{place.arcs.begin(source), place.arcs.end(source)};
       const std::uint32_t* const found = sets::lower_bound(row.first, row.last, vertex(place.target));
-      at = static_cast<std::uint64_t>(found - images_.arcs.neighbors);
+      at = static_cast<std::uint64_t>(found - place.arcs.neighbors);
     }
     device::fast_add(images_.numbers[place.first + at], more);
   }

@@ -1,0 +1,40 @@
+"""Progress of searches of sharded graphs, told as their tasks end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from motiflux.request.deadline import Deadline
+from motiflux.request.progress import in_parts
+from motiflux.request.reports import ProgressCallback, ProgressReport
+
+
+class Counted(Protocol):
+    """A search whose progress can be told."""
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Units of work done, and all of them."""
+
+    @property
+    def found(self) -> int:
+        """Embeddings found so far."""
+
+
+def telling(
+    report: ProgressCallback | None, search: Counted, deadline: Deadline
+) -> Callable[[], None] | None:
+    """Return the function that tells the progress of a search; None if nobody wants to know."""
+    if report is None:
+        return None
+
+    def tell() -> None:
+        report(ProgressReport(*search.progress, search.found, deadline.elapsed()))
+
+    return tell
+
+
+def of_equal_parts(report: ProgressCallback | None, number: int) -> list[ProgressCallback | None]:
+    """Return a callback for each of some parts of a call, which are taken to be equal."""
+    return list(in_parts(report, [1 / max(1, number)] * number))
