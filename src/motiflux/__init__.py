@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from motiflux.request.reports import ProgressReport
     from motiflux.result.census import Census
     from motiflux.result.count import Count
-    from motiflux.result.estimate import Estimate, EstimateProgress, Trawled
+    from motiflux.result.estimate import Estimate, EstimateCounting, EstimateProgress, Trawled
     from motiflux.result.existence import Existence
     from motiflux.result.image_counts import EdgeCounts, EdgeOrbitCounts, OrbitCounts, Top, VertexCounts
     from motiflux.result.matches import Matches
@@ -97,6 +97,7 @@ __all__ = [
     "EdgeOrbitCounts",
     "Estimate",
     "EstimateAt",
+    "EstimateCounting",
     "EstimateProgress",
     "EstimatedTop",
     "Existence",
@@ -207,7 +208,7 @@ _HOMES = {
     "motiflux.request.reports": ("ProgressReport",),
     "motiflux.result.census": ("Census",),
     "motiflux.result.count": ("Count",),
-    "motiflux.result.estimate": ("Estimate", "EstimateProgress", "Trawled"),
+    "motiflux.result.estimate": ("Estimate", "EstimateCounting", "EstimateProgress", "Trawled"),
     "motiflux.result.existence": ("Existence",),
     "motiflux.result.image_counts": ("EdgeCounts", "EdgeOrbitCounts", "OrbitCounts", "Top", "VertexCounts"),
     "motiflux.result.matches": ("Matches",),

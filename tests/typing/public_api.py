@@ -178,6 +178,8 @@ def clusters(graph: mf.Graph, pattern: mf.Pattern) -> None:
         assert_type(cluster.census(sharded), mf.Census)
         assert_type(cluster.census(sharded, device="cuda", gpu_memory="8GiB"), mf.Census)
         assert_type(cluster.orbits(sharded, 4, device="cuda"), mf.OrbitCounts)
+        assert_type(cluster.edge_orbits(sharded, 4, device="cuda", progress=True), mf.EdgeOrbitCounts)
+        assert_type(cluster.sample(sharded, TEXT, 9, progress=True), mf.Matches)
 
 
 def errors() -> None:

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 import motiflux as mf
+from motiflux.api.estimating import estimate_meter
 from motiflux.io.files import progress
-from motiflux.request.progress import search_meter
+from motiflux.request.progress import in_parts, search_meter
+from motiflux.sampling.stopping import make_rules
 from tests.rotating import in_turn
 from tests.unit.cli_run import clique_pattern, complete_graph
 
@@ -51,6 +53,26 @@ class TestWhatItSays:
         assert "counting" in shown
         assert "7 found, 5 of 100 parts" in shown
         assert "%" not in shown
+
+    def test_an_estimate_that_counts_all_shows_what_it_found(
+        self, terminal: None, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with estimate_meter(make_rules(0.1, 0.95, None)) as report:
+            report(mf.EstimateCounting(0, 0, 0.1, 7.0, 7.0, math.inf, 5, 100))
+        shown = " ".join(capsys.readouterr().err.split())
+        assert "estimating" in shown
+        assert "7 found, 5 of 100 parts" in shown
+
+    @pytest.mark.parametrize("number", [1, 3, 7, 9, 29, 30, 49])
+    def test_parts_of_a_call_rise_to_all_of_it(self, number: int) -> None:
+        told: list[mf.ProgressReport] = []
+        for report in in_parts(told.append, [1 / number] * number):
+            assert report is not None
+            for done in (0, 1, 2):
+                report(mf.ProgressReport(done, 2, 0, 0.1))
+        done = [one.done for one in told]
+        assert done == sorted(done)
+        assert (told[-1].done, done[0]) == (told[-1].total, 0)
 
     @pytest.mark.parametrize(
         ("report", "text"),

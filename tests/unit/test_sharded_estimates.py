@@ -89,11 +89,17 @@ def test_an_estimate_is_the_same_for_a_seed_and_holds_the_count(ray: InlineRay, 
 
 @pytest.mark.turns(4)
 def test_all_entries_are_counted_where_that_is_less_work(ray: InlineRay, tmp_path: Path) -> None:
-    points: list[mf.EstimateProgress] = []
+    every: list[mf.EstimateProgress] = []
     with mf.Cluster() as cluster:
         made, graph = made_in(cluster, tmp_path)
         exact = mf.count(graph, TRIANGLE)
-        found = cluster.estimate(made, TRIANGLE, rel_error=0.001, progress=points.append)
+        found = cluster.estimate(made, TRIANGLE, rel_error=0.001, progress=every.append)
+        points = [one for one in every if not isinstance(one, mf.EstimateCounting)]
+        counted = [one for one in every if isinstance(one, mf.EstimateCounting)]
+        assert every == [*points, *counted]
+        assert [one.done for one in counted] == sorted(one.done for one in counted)
+        assert counted[-1].done == counted[-1].total == made.layout.entries
+        assert (counted[-1].value, counted[-1].low, counted[-1].high) == (exact, exact, np.inf)
         assert (found.value, found.low, found.high, found.confidence) == (exact, exact, exact, 1.0)
         assert (found.estimator, found.complete) == ("exact", True)
         assert len(points) == len(found.trace) >= 1

@@ -20,8 +20,10 @@ from motiflux.errors import ArgumentError
 from motiflux.io.files.progress import is_shown, meter
 from motiflux.pattern import Pattern, Query, QueryLike
 from motiflux.request.policy import SamplingPolicy
+from motiflux.request.progress import found_text
+from motiflux.request.reports import ProgressReport
 from motiflux.request.request import make_request
-from motiflux.result.estimate import Estimate, EstimateCallback, EstimateProgress
+from motiflux.result.estimate import Estimate, EstimateCallback, EstimateCounting, EstimateProgress
 from motiflux.result.partial import partial_result, replace_partial
 from motiflux.sampling.call import EstimateCall
 from motiflux.sampling.estimation import run_estimate
@@ -261,6 +263,11 @@ def estimate_meter(rules: Rules) -> Iterator[EstimateCallback]:
     with meter("estimating") as update:
 
         def show(point: EstimateProgress) -> None:
+            if isinstance(point, EstimateCounting):
+                update(
+                    0, 0, found_text(ProgressReport(point.done, point.total, int(point.low), point.seconds))
+                )
+                return
             note = f"{point.value:.4g} in [{point.low:.4g}, {point.high:.4g}]"
             update(*rules.share(point), f"{quantity(point.samples, 'sample')}, {note}")
 

@@ -365,8 +365,9 @@ class Cluster(Connected):
         With ``device="cuda"``, each task has one GPU; a `SamplingPolicy` needs that.
 
         In a sharded graph, a sample is the exact count of a range of entries, the estimator is ``"ranges"``,
-        and all entries are counted where that is less work: unless the rows take some ten times `memory`. For
-        a seed the estimate is the same on any number of workers, except with a timeout.
+        and all entries are counted where that is less work: unless the rows take some ten times `memory`; a
+        `progress` function gets `EstimateCounting` objects then. For a seed the estimate is the same on any
+        number of workers, except with a timeout.
         """
         gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
@@ -390,7 +391,8 @@ class Cluster(Connected):
         In a sharded graph all ranges of entries are counted, and those that are drawn are listed, so `k` rows
         take the time of a count and of some listings. They are others than those of the whole graph; for a
         seed, the files and `memory`, they are the same on any number of workers. If time is up there are
-        none. They have to fit into `memory`. With ``device="cuda"``, GPUs count, and CPUs list.
+        none. They have to fit into `memory`. With ``device="cuda"``, GPUs count, and CPUs list. Of such a
+        graph alone there is `progress`, as that of `count`.
         """
         if isinstance(graph, ShardedGraph):
             gpus = self._on_gpus(graph, options)
@@ -399,8 +401,11 @@ class Cluster(Connected):
             with self._here(pattern):
                 chosen, kind = _chosen(options), _kind_of(gpus)
                 return sample_sharded(self._workers, graph, one, k, options, chosen, kind)
+        given: dict[str, Any] = dict(options)
+        if given.pop("progress", False):
+            raise ArgumentError("progress", "False but for a sharded graph", options.get("progress"))
         with self._here(pattern, self._on_gpus(graph, options)):
-            return sample(self._graph(graph), pattern, k, **options)
+            return sample(self._graph(graph), pattern, k, **given)
 
     def count_per_vertex(
         self, graph: GraphLike | ShardedGraph, pattern: PatternLike, **options: Unpack[VertexOptions]

@@ -69,13 +69,17 @@ class OrbitOptions(TypedDict, total=False):
     tuning: Mapping[str, str] | None
 
 
-class SampleOptions(SearchOptions, total=False):
-    """Options of `motiflux.sample`."""
-
+class _DrawOptions(SearchOptions, total=False):
     seed: int
 
 
-class EstimateOptions(SampleOptions, total=False):
+class SampleOptions(_DrawOptions, total=False):
+    """Options of `motiflux.sample`, and the progress of a sharded graph's."""
+
+    progress: Progress
+
+
+class EstimateOptions(_DrawOptions, total=False):
     """Options of `motiflux.estimate`."""
 
     rel_error: float | None

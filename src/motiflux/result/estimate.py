@@ -33,6 +33,22 @@ class EstimateProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class EstimateCounting(EstimateProgress):
+    """Progress of an estimate that counts all instead: an argument of a `progress` function, in no trace.
+
+    ``value`` and ``low`` are the number counted so far, and ``high`` is infinite.
+
+    Parameters
+    ----------
+    done, total
+        Units of work. Their cost varies.
+    """
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Trawled:
     """The estimate of trawling alone: samples of a few vertices, and searches for their extensions.
 

@@ -23,7 +23,7 @@ from motiflux.cluster.shards.edge_images import RangedEdges
 from motiflux.cluster.shards.edge_sums import EdgeColumn, Edges, EdgeTable, SumsOfEdges
 from motiflux.cluster.shards.pairs import merged
 from motiflux.cluster.shards.planning import image_plan_of, ranged_images
-from motiflux.cluster.shards.progress import of_equal_parts, telling
+from motiflux.cluster.shards.progress import BehindSearch, of_equal_parts, telling
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.sharded import ShardedGraph, Stage
 from motiflux.cluster.shards.tasks import edges_of_range
@@ -186,7 +186,7 @@ class EdgeSearches:
 
     def _run(self, stage: Stage, report: ProgressCallback | None, deadline: Deadline) -> bool:
         """Run tasks; return whether all ended."""
-        driver, adding = self.workers.driver(), _Adding(stage, self.found)
+        driver, adding = self.workers.driver(), BehindSearch(stage, self.found)
         try:
             driver.run_all([stage], deadline, telling(report, adding, deadline))
         finally:
@@ -407,18 +407,6 @@ class _EdgeSearch:
 
     def renew(self) -> None:
         """Do nothing: servers start again by themselves."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Adding:
-    """The progress of tasks that add the numbers of embeddings found before."""
-
-    stage: Stage
-    found: int
-
-    @property
-    def progress(self) -> tuple[int, int]:
-        return self.stage.progress
 
 
 class _Tables(Stage):

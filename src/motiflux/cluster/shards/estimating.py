@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import make_request
-from motiflux.result.estimate import Estimate, EstimateCallback, EstimateProgress
+from motiflux.result.estimate import Estimate, EstimateCallback, EstimateCounting, EstimateProgress
 from motiflux.sampling.results import exact_estimate, unknown_estimate
 from motiflux.sampling.stopping import Rules, make_rules
 from motiflux.statistics import Interval, StoppingChecks, Tally, confidence_interval
@@ -43,6 +43,11 @@ _FIRST_GROUPS = 8
 
 class RangeCounts:
     """Exact counts of ranges, each once.
+
+    Parameters
+    ----------
+    times
+        The embeddings that each one found stands for, where progress tells them.
 
     Attributes
     ----------
@@ -61,7 +66,9 @@ class RangeCounts:
         ranges: Ranges,
         name: str,
         kind: str | None = None,
+        times: int = 1,
     ) -> None:
+        self._times = times
         self._workers, self._ranges, self._kind = workers, ranges, kind
         self._job = job_of(workers, graph, planned)
         self.name = f"{name} {workers.pattern}"
@@ -78,6 +85,17 @@ class RangeCounts:
         self.counts[number], self.left[number] = 0, last - first
         if first < last:
             self.shares.add([roots(first, last)])
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """The number of entries that are counted, and of all in the ranges so far."""
+        total = sum(last - first for first, last in map(self._ranges.bounds, self.counts))
+        return total - sum(self.left.values()), total
+
+    @property
+    def found(self) -> int:
+        """Embeddings found so far."""
+        return self._times * sum(self.counts.values())
 
     def submit(self, order: Order) -> Any:
         """Start a task."""
@@ -155,11 +173,11 @@ class _Estimating:
         self._tally.add(weights, valid.astype(np.uint32), np.zeros(ended, np.uint32))
         return ended == len(drawn)
 
-    def _run(self, search: Any) -> bool:
-        """Run a search; return whether it has ended."""
+    def _run(self, search: Any, tell: Callable[[], None] | None = None) -> bool:
+        """Run a search, whose progress is told after each task; return whether it has ended."""
         driver = self._workers.driver(self._workers.slots_on(self._kind))
         try:
-            driver.run_all([search], self._deadline)
+            driver.run_all([search], self._deadline, tell)
         finally:
             driver.wait_for_cancelled()
         return driver.has_all_of(search)
@@ -168,7 +186,16 @@ class _Estimating:
         """Return the exact count, or the estimate so far if time is up first."""
         name = self._search.name
         search = ShardedSearch(self._workers, self._graph, self._planned, name, self._kind)
-        if not self._run(search):
+        callback = self._callback
+
+        def tell() -> None:
+            found, shares = float(search.total * self._factor), search.shares
+            seconds, samples = time.perf_counter() - self._started, (self._tally.samples, self._tally.valid)
+            if callback is not None:
+                point = (*samples, seconds, found, found, math.inf, shares.done, shares.units)
+                callback(EstimateCounting(*point))
+
+        if not self._run(search, tell):
             return self._result(self._rules.confidence, complete=False)
         value = float(search.total * self._factor)
         found = self._result(self._rules.confidence, complete=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
+from motiflux.cluster.shards.sharded import Stage
 from motiflux.request.deadline import Deadline
 from motiflux.request.progress import in_parts
 from motiflux.request.reports import ProgressCallback, ProgressReport
@@ -20,6 +22,19 @@ class Counted(Protocol):
     @property
     def found(self) -> int:
         """Embeddings found so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class BehindSearch:
+    """The progress of tasks behind a search, which find no more embeddings than it did."""
+
+    stage: Stage
+    found: int
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """The number of tasks that ended, and of all."""
+        return self.stage.progress
 
 
 def telling(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import accumulate
@@ -26,6 +26,7 @@ from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.estimating import RangeCounts
 from motiflux.cluster.shards.planning import sampled
+from motiflux.cluster.shards.progress import BehindSearch, of_equal_parts, telling
 from motiflux.cluster.shards.ranges import Ranges
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
@@ -36,6 +37,8 @@ from motiflux.errors import ArgumentError, CountOverflowError
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.progress import progress_callback
+from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import make_request
 from motiflux.result.images import Images
 from motiflux.result.matches import Matches
@@ -92,7 +95,8 @@ def sample_sharded(
     def begin() -> RowSource:
         if plans is None or plans[1].plan.impossible is not None or wanted == 0:
             return NoRows(complete=plans is not None)
-        return _Sampling(workers, view, plans, deadline, kind).rows(wanted, seed)
+        with progress_callback(options.get("progress", False), "sampling") as report:
+            return _Sampling(workers, view, plans, report, deadline, kind).rows(wanted, seed)
 
     return Matches(
         LateRows(begin),
@@ -113,10 +117,13 @@ class _Sampling:
         workers: Workers,
         graph: ShardedGraph,
         plans: tuple[Ranged, Ranged],
+        report: ProgressCallback | None,
         deadline: Deadline,
         kind: str | None,
     ) -> None:
         self._kind = kind
+        self._images = Images(plans[1].plan)
+        self._counting, self._listing = of_equal_parts(report, 2)
         self._workers, self._graph, self._plans, self._deadline = workers, graph, plans, deadline
         self._ranges = Ranges.of(graph.layout.entries)
 
@@ -125,7 +132,7 @@ class _Sampling:
         counts = self._counts()
         if counts is None:
             return NoRows(complete=False)
-        images = Images(self._plans[1].plan)
+        images = self._images
         total = sum(counts)
         if total == 0:
             return NoRows(complete=True)
@@ -147,11 +154,13 @@ class _Sampling:
     def _counts(self) -> list[int] | None:
         """Return the number of rows of each range, without their images; None if time was up."""
         plan, ranges = self._plans[0], self._ranges
-        search = RangeCounts(self._workers, self._graph, plan, ranges, "sample", self._kind)
+        times = self._images.of_each
+        search = RangeCounts(self._workers, self._graph, plan, ranges, "sample", self._kind, times)
         numbers = range(self._ranges.number)
         for number in numbers:
             search.add(number)
-        self._run(search, self._workers.slots_on(self._kind))
+        tell = telling(self._counting, search, self._deadline)
+        self._run(search, self._workers.slots_on(self._kind), tell)
         return [search.counts[one] for one in numbers] if not any(search.left.values()) else None
 
     def _picked(self, counts: Sequence[int], drawn: NDArray[Any]) -> NDArray[np.int64] | None:
@@ -171,18 +180,19 @@ class _Sampling:
                 tasks.append(partial(picked_rows, job, begin, end, counts[number], inside))
                 places.append(own)
         stage = Stage(self._workers, f"sample {self._workers.pattern}", tasks)
-        if not self._run(stage, self._workers.slots):
+        listing = BehindSearch(stage, before[-1] * self._images.of_each)
+        if not self._run(stage, self._workers.slots, telling(self._listing, listing, self._deadline)):
             return None
         rows = np.empty((len(drawn), self._plans[1].bound.size), np.int64)
         for number, own in enumerate(places):
             rows[own] = stage.found[number]
         return rows
 
-    def _run(self, search: Any, slots: int) -> bool:
+    def _run(self, search: Any, slots: int, tell: Callable[[], None] | None) -> bool:
         """Run tasks, so many at a time; return whether all ended."""
         driver = self._workers.driver(slots)
         try:
-            driver.run_all([search], self._deadline)
+            driver.run_all([search], self._deadline, tell)
         finally:
             driver.wait_for_cancelled()
         return driver.has_all_of(search)
