@@ -87,6 +87,7 @@ def searches(graph: mf.Graph, pattern: mf.Pattern) -> None:
     assert_type(found, mf.Estimate)
     assert_type(found.trawled, mf.Trawled | None)
     assert_type(found.trace, tuple[mf.EstimateProgress, ...])
+    assert_type(mf.EstimateCounting(0, 0, 0.1, 7.0, 7.0, 9.0, 5, 100).total, int)
     assert_type(mf.sample(graph, pattern, 2), mf.Matches)
     assert_type(mf.explain(graph, pattern, copies=True), mf.Explanation)
     told = mf.explain(graph, mf.Query.parse("(a)-[*1..2]->(b)"))
