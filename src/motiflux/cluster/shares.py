@@ -60,10 +60,18 @@ def halves(share: Share) -> tuple[Share, Share] | None:
     """
     if len(share) > 1:  # the first items are of the shallowest levels
         return share[:1], share[1:]
-    level, start, end, arcs, first, last, prefix = share[0]
-    middle = start + (end - start) // 2
+    candidates = _candidates(share)
+    return split(share[0], candidates - candidates // 2) if candidates > 1 else None
+
+
+def split(item: Item, number: int) -> tuple[Share, Share]:
+    """Return the last `number` candidates of an item, and the others."""
+    level, start, end, arcs, first, last, prefix = item
+    middle = end - number
+    if middle == end:
+        return [], [item]
     if middle == start:
-        return None
+        return [item], []
     if level == 0:
         return [roots(middle, end)], [roots(start, middle)]
     return [(level, middle, end, 0, first, last, prefix)], [(level, start, middle, arcs, first, last, prefix)]
@@ -112,8 +120,8 @@ def _candidates(share: Share) -> int:
 
 
 @dataclass(slots=True)
-class Shares:
-    """The part of one search that no task has yet.
+class RootArcs:
+    """The root arcs of one search that no task has yet, and the time of the tasks so far.
 
     It knows no clock and no cluster, so the simulation drives it as the driver of a cluster does.
 
@@ -123,6 +131,57 @@ class Shares:
         Number of root arcs.
     slots
         Number of tasks that can run at a time.
+    """
+
+    units: int
+    slots: int
+    done: int = field(default=0, init=False)
+    """Root arcs done."""
+    given: int = field(default=0, init=False)
+    """Number of tasks given out."""
+    _given_roots: int = field(default=0, init=False)
+    _busy: float = field(default=0.0, init=False)
+    _recent_busy: float = field(default=0.0, init=False)
+    _recent_arcs: float = field(default=0.0, init=False)
+
+    @property
+    def _ahead(self) -> int:
+        """The number of root arcs that were not given out."""
+        return self.units - self._given_roots
+
+    def _next_roots(self, number: int) -> Item:
+        """Return the next root arcs, at least one; hubs come first."""
+        last = self._ahead
+        self._given_roots += min(last, max(1, number))
+        return roots(self._ahead, last)
+
+    def _numbered(self, share: Share, seconds: float, guessed: float = 0.0, known: float = 0.0) -> Order:
+        """Return a share as the next task."""
+        self.given += 1
+        return Order(self.given - 1, share, seconds, guessed, known)
+
+    def note(self, share: Share, left: Share, seconds: float, *, of_roots: bool = True) -> None:
+        """Take note of a task only: what it was given, what it handed back, and its time.
+
+        Parameters
+        ----------
+        of_roots
+            Whether it tells the time of further root arcs.
+        """
+        arcs = arcs_of(share) - arcs_of(left)
+        self.done += arcs
+        self._busy += seconds
+        if of_roots:
+            self._recent_arcs = _FADING * self._recent_arcs + arcs
+            self._recent_busy = _FADING * self._recent_busy + seconds
+
+
+@dataclass(slots=True)
+class Shares(RootArcs):
+    """The part of one search that no task has yet.
+
+    Parameters
+    ----------
     least, most
         Bounds of the time of a task, in seconds, beside those of all tasks.
     parts
@@ -131,24 +190,13 @@ class Shares:
         Whether tasks of the last root arcs may be made for less than half of `least`.
     """
 
-    units: int
-    slots: int
     least: float = 0.0
     most: float | None = None
     parts: int = MANY_PARTS
     short_ends: bool = True
-    done: int = 0
-    """Root arcs done."""
-    given: int = 0
-    """Number of tasks given out."""
-    _ahead: int = field(init=False)
-    _waiting: deque[Share] = field(default_factory=deque)
-    _busy: float = 0.0
-    _recent_busy: float = 0.0
-    _recent_arcs: float = 0.0
+    _waiting: deque[Share] = field(default_factory=deque, init=False)
 
     def __post_init__(self) -> None:
-        self._ahead = self.units
         self.least = max(self.least, LEAST_SECONDS, _DRIVER_SECONDS * self.slots)
         self.parts = min(self.parts, max(_LEAST_PARTS, _TASKS_AT_FIRST // self.slots))
         self.most = max(self.least, MOST_SECONDS if self.most is None else self.most)
@@ -164,10 +212,9 @@ class Shares:
             return None
         self._divide(wanted)
         seconds = self.seconds(wanted)
-        self.given += 1
         if self._waiting:
-            return Order(self.given - 1, self._waiting.popleft(), seconds)
-        return Order(self.given - 1, self._next_roots(seconds), _SPARE * seconds)
+            return self._numbered(self._waiting.popleft(), seconds)
+        return self._numbered([self._next_roots(self._roots_within(seconds))], _SPARE * seconds)
 
     def add(self, share: Share) -> None:
         """Add a share: what is left of one, or one whose task was lost."""
@@ -177,7 +224,7 @@ class Shares:
     def skip(self, first: int | None) -> None:
         """Leave out the root arcs from `first` on, which were given out before; None: none were."""
         if first is not None:
-            self._ahead = first
+            self._given_roots = self.units - first
 
     def finished(self, share: Share, left: Share, seconds: float) -> None:
         """Take note of a task: what it was given, what it handed back, which waits now, and its time."""
@@ -187,14 +234,6 @@ class Shares:
     def ended(self, order: Order, left: Share, seconds: float) -> None:
         """As `finished`."""
         self.finished(order.share, left, seconds)
-
-    def note(self, share: Share, left: Share, seconds: float) -> None:
-        """Take note of a task only: what it handed back is added elsewhere."""
-        arcs = arcs_of(share) - arcs_of(left)
-        self.done += arcs
-        self._busy += seconds
-        self._recent_arcs = _FADING * self._recent_arcs + arcs
-        self._recent_busy = _FADING * self._recent_busy + seconds
 
     def _divide(self, wanted: int) -> None:
         """Halve waiting shares until there are as many as wanted, as far as shares can be halved."""
@@ -222,13 +261,11 @@ class Shares:
         assert self.most is not None
         return min(self.most, max(self.least, min(so_far, last)))
 
-    def _next_roots(self, seconds: float) -> Share:
-        """Return the root arcs that are expected to take `seconds`; hubs come first."""
+    def _roots_within(self, seconds: float) -> int:
+        """Return the number of root arcs that are expected to take `seconds`."""
         each = self._ahead // (self.parts * self.slots)
         if self._recent_arcs > 0 and self._recent_busy > 0:
             fits, least = (int(self._recent_arcs * one / self._recent_busy) for one in (seconds, self.least))
             rest = -(-self._ahead // (_REST * self.slots))
             each = max(each, min(fits, rest if self.short_ends else max(rest, least // 2)))
-        last = self._ahead
-        self._ahead = max(0, last - max(1, each))
-        return [roots(self._ahead, last)]
+        return each

@@ -10,7 +10,7 @@ import math
 from collections import deque
 from dataclasses import dataclass, field
 
-from motiflux.cluster.shares import Item, Order, Share, arcs_of, roots, tasks_at_a_time
+from motiflux.cluster.shares import Order, RootArcs, Share, arcs_of, split, tasks_at_a_time
 
 LEAST_SECONDS, MOST_SECONDS = 0.02, 5.0
 """Shortest and longest time that tasks are made for, before the end of a search."""
@@ -32,54 +32,39 @@ _LEAST_COSTS = 8
 """No task hands back before it took so many times what a task costs."""
 _FIRST_PARTS = 128
 """The first tasks have a worker's share of the root arcs, divided by this number: hubs come first."""
-_FADING, _FADING_GUESSES = 0.9, 0.8
-"""Weights of the tasks before a task in the seconds of a root arc, and in the scale of guesses."""
+_FADING_GUESSES = 0.8
+"""Weight of the tasks before a task in the scale of guesses."""
 _LEAST_SCALE, _MOST_SCALE = 0.01, 4.0
 _ROUNDED = 0.25
 """A task may be made for so much more or less than it should, as a share."""
 
 
 @dataclass(slots=True)
-class TimedShares:
-    """The part of one search that no task has yet; see `motiflux.cluster.shares.Shares`.
+class TimedShares(RootArcs):
+    """The part of one search that no task has yet.
 
     A task may have items of several tasks that handed them back, so it must not matter which task searches
     which.
 
     Parameters
     ----------
-    units
-        Number of root arcs.
-    slots
-        Number of tasks that can run at a time.
     cost
         Time of a task beside its search, in seconds, where one takes more than usual.
     """
 
-    units: int
-    slots: int
     cost: float = 0.0
     least: float = field(init=False)
     most: float = field(init=False)
-    done: int = 0
-    """Root arcs done."""
-    given: int = 0
-    """Number of tasks given out."""
-    _ahead: int = field(init=False)
-    _waiting: deque[tuple[Share, float]] = field(default_factory=deque)
+    _waiting: deque[tuple[Share, float]] = field(default_factory=deque, init=False)
     """Items that were handed back, and guesses of their seconds."""
-    _guessed: float = 0.0
+    _guessed: float = field(default=0.0, init=False)
     """The sum of these guesses."""
-    _busy: float = 0.0
-    _ended: int = 0
-    _recent_busy: float = 0.0
-    _recent_arcs: float = 0.0
-    _guesses: float = 1.0
-    _outcomes: float = 1.0
+    _ended: int = field(default=0, init=False)
+    _guesses: float = field(default=1.0, init=False)
+    _outcomes: float = field(default=1.0, init=False)
     """Guesses of late, and what came of them."""
 
     def __post_init__(self) -> None:
-        self._ahead = self.units
         self.cost = max(self.cost, TASK_SECONDS)
         self.least = max(
             LEAST_SECONDS, _COSTS_OF_LEAST * self.cost, _COSTS_OF_SLOT * TASK_SECONDS * self.slots
@@ -99,24 +84,18 @@ class TimedShares:
         share, guessed, left = self._handed_back(seconds)
         known = 0.0
         if self._ahead > 0 and (left > _ROUNDED * seconds or not share):
-            item = self._next_roots(left)
+            item = self._next_roots(self._roots_within(left))
             share.append(item)
             known = item[3] * self._of_arc
-        self.given += 1
-        return Order(self.given - 1, share, max(_SPARE * seconds, _LEAST_COSTS * self.cost), guessed, known)
+        return self._numbered(share, max(_SPARE * seconds, _LEAST_COSTS * self.cost), guessed, known)
 
     def ended(self, order: Order, left: Share, seconds: float) -> None:
         """Take note of a task: what it handed back, which waits now, and its time."""
-        arcs = arcs_of(order.share) - arcs_of(left)
         if order.guessed > 0:
             self._guesses = _FADING_GUESSES * self._guesses + order.guessed
             self._outcomes = _FADING_GUESSES * self._outcomes + max(0.0, seconds - order.known)
-        else:
-            self._recent_arcs = _FADING * self._recent_arcs + arcs
-            self._recent_busy = _FADING * self._recent_busy + seconds
-        self.done += arcs
+        self.note(order.share, left, seconds, of_roots=order.guessed <= 0)
         self._ended += 1
-        self._busy += seconds
         self._add([item for item in left if item[0] > 0], seconds)
         not_begun = [item for item in left if item[0] == 0]
         self._add(not_begun, arcs_of(not_begun) * self._of_arc / self._scale or seconds)
@@ -166,14 +145,11 @@ class TimedShares:
             seconds -= of_first
         return share, guessed, max(0.0, seconds)
 
-    def _next_roots(self, seconds: float) -> Item:
-        """Return the root arcs that are expected to take `seconds`; hubs come first."""
-        arcs = self._ahead // (_FIRST_PARTS * self.slots)
+    def _roots_within(self, seconds: float) -> int:
+        """Return the number of root arcs that are expected to take `seconds`."""
         if self._of_arc > 0:
-            arcs = int(min(seconds / self._of_arc, self._ahead))
-        last = self._ahead
-        self._ahead = max(0, last - max(1, arcs))
-        return roots(self._ahead, last)
+            return int(min(seconds / self._of_arc, self._ahead))
+        return self._ahead // (_FIRST_PARTS * self.slots)
 
 
 def cut(share: Share, part: float) -> tuple[Share, Share]:
@@ -181,6 +157,7 @@ def cut(share: Share, part: float) -> tuple[Share, Share]:
 
     Examples
     --------
+    >>> from motiflux.cluster.shares import roots
     >>> cut([roots(0, 8), roots(20, 24)], 0.25)
     ([(0, 6, 8, 2, 0, 0, []), (0, 23, 24, 1, 0, 0, [])], [(0, 0, 6, 6, 0, 0, []), (0, 20, 23, 3, 0, 0, [])])
     """
@@ -191,29 +168,13 @@ def cut(share: Share, part: float) -> tuple[Share, Share]:
         wanted += part * (item[2] - item[1])
         number = min(item[2] - item[1], int(wanted))
         wanted -= number
-        for half, to in zip(_split(item, number), (kept, rest), strict=True):
+        for half, to in zip(split(item, number), (kept, rest), strict=True):
             to += half
     if not kept:
         first = rest.pop(0)
-        kept, behind = _split(first, max(1, (first[2] - first[1]) // 2))
+        kept, behind = split(first, max(1, (first[2] - first[1]) // 2))
         rest = [*behind, *rest]
     return kept, rest
-
-
-def _split(item: Item, number: int) -> tuple[Share, Share]:
-    """Return the last `number` candidates of an item, and the others."""
-    level, start, end, arcs, first, last, prefix = item
-    middle = end - number
-    if middle == end:
-        return [], [item]
-    if middle == start:
-        return [item], []
-    if level == 0:
-        return [roots(middle, end)], [roots(start, middle)]
-    return (
-        [(level, middle, end, 0, first, last, prefix)],
-        [(level, start, middle, arcs, first, last, prefix)],
-    )
 
 
 def about_tasks(seconds: float, shares: TimedShares) -> float:
