@@ -173,6 +173,43 @@ def vertex_values(graph: Any, key: ColumnKey) -> Values:
     return np.searchsorted(_strings_among(graph, key), ids).astype(np.int64), None
 
 
+def copies_of_arcs(
+    offsets: NDArray[np.uint64],
+    neighbors: NDArray[np.uint32],
+    starts: NDArray[np.int64],
+    columns: Sequence[NDArray[np.int64]],
+    copies: int,
+    key: CopyKey,
+) -> CopyIndex:
+    """Return copies by rows of arcs.
+
+    Parameters
+    ----------
+    offsets, neighbors
+        The rows; each neighbour is once in a row.
+    starts
+        The first copy of each arc: int64 [arcs].
+    columns
+        The values of the attributes of `key`, which `copies` copies have.
+    """
+    offsets, neighbors, firsts, rows, values, by_value, others = _native.build_copies(
+        offsets=offsets,
+        neighbors=neighbors,
+        edges=None,
+        starts=starts,
+        copies=copies,
+        arc_mask=None,
+        row_mask=None,
+        columns=columns,
+        floats=_of_floats(key),
+        by_value=key.by_value,
+    )
+    sorted_rows = None
+    if others is not None:
+        sorted_rows = _rows_by_value(offsets, firsts, by_value, others)
+    return CopyIndex(offsets, neighbors, firsts, _lasts(firsts, values), rows, tuple(values), sorted_rows)
+
+
 def _build(graph: Graph, key: CopyKey) -> CopyIndex:
     by_pairs = replace(key, by_value=False)
     pairs: CopyIndex | None = graph.memo.recent("copies", by_pairs) if key.by_value else None

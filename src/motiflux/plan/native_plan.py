@@ -252,7 +252,7 @@ def native_problem_of_rows(
     apart
         Levels, earlier levels, and the rows of the arcs that must not lead from these to them.
     compared
-        The comparisons of the plan, of vertices alone, with values of the vertices of these rows.
+        The comparisons of the plan, with values of the vertices of these rows and copies of their arcs.
     """
     problem = _native.NativePlan(
         steps=steps_of_rows(plan) if steps is None else steps,
@@ -268,7 +268,8 @@ def native_problem_of_rows(
     if apart:
         problem.set_apart([(level, earlier, rows[key]) for level, earlier, key in apart])
     if compared is not None:
-        problem.set_comparisons(compared.native, compared.variables_of_sources, [True] * len(sources))
+        filtered = [source not in compared.own_rows for source in range(len(sources))]
+        problem.set_comparisons(compared.native, compared.variables_of_sources, filtered)
     return problem
 
 

@@ -16,14 +16,16 @@ from numpy.typing import NDArray
 
 from motiflux.cluster.driver import raise_own
 from motiflux.cluster.shards.allowance import Allowance, Bits
+from motiflux.cluster.shards.attributes import EDGE, VERTEX, joined
 from motiflux.cluster.shards.judging import MOST_CONDITIONS, MOST_KINDS, Judged, sketch_columns
-from motiflux.cluster.shards.layout import Ids
+from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.ranks import Ranked, make_ranks
-from motiflux.cluster.shards.values import AskValues, Names, VertexValues, name_of
+from motiflux.cluster.shards.values import AskValues, Names, VertexValues
 from motiflux.comparisons import Relation
 from motiflux.conditions import Comparison, Operator
-from motiflux.errors import ClusterError, PatternError
+from motiflux.errors import ArgumentError, ClusterError, PatternError
 from motiflux.graph import AttributeTable, Column, Graph
+from motiflux.graph.copies import ColumnKey, Form
 from motiflux.pattern import AnyVertex, Pattern
 from motiflux.pattern.automorphism import negated_alone
 from motiflux.plan.bind import BoundPattern, bind
@@ -64,13 +66,6 @@ def refuse_others(pattern: Pattern) -> None:
     PatternError
         Names what a sharded graph does not have.
     """
-    if any(
-        not isinstance(one, Relation) or one.left.is_edge or one.right.is_edge for one in pattern.comparisons
-    ):
-        raise PatternError(
-            "expected comparisons of vertices, found one of edges: parts of a sharded graph have no copies "
-            "of edges"
-        )
     for one in pattern.negated:
         for end in (one.source, one.target):
             if isinstance(end, AnyVertex) and end.where is not None:
@@ -78,6 +73,39 @@ def refuse_others(pattern: Pattern) -> None:
                     "expected no condition on the other end of a negated edge, found one: rows of a sharded "
                     "graph have the labels of neighbours alone"
                 )
+
+
+def refuse_compared_edges(pattern: Pattern) -> None:
+    """Refuse comparisons of edges where edges are counted.
+
+    Raises
+    ------
+    PatternError
+        There is one.
+    """
+    if any(
+        not isinstance(one, Relation) or one.left.is_edge or one.right.is_edge for one in pattern.comparisons
+    ):
+        raise PatternError(
+            "expected comparisons of vertices in counts at edges of a sharded graph, found one of edges: "
+            "pairs of vertices are counted, not copies of edges"
+        )
+
+
+def refuse_lost_copies(layout: Layout, copies: bool) -> None:
+    """Refuse to count copies that a sharded graph does not have.
+
+    Raises
+    ------
+    ArgumentError
+        Edges were there several times, and their copies were not kept.
+    """
+    if copies and layout.duplicate_edges and not layout.edge_attributes:
+        raise ArgumentError(
+            "copies",
+            "False for a graph that was sharded without attributes=, which keep copies of edges",
+            True,
+        )
 
 
 def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narrowed:
@@ -103,11 +131,11 @@ def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narro
     for one in wanted:
         if one.needs_bits:
             numbers.setdefault(one, len(numbers))
-    columns = _compared(graph, bound, deadline)
+    columns, of_edges = _compared(graph, pattern, bound, deadline)
     judged = _judged(graph, pattern, deadline)
-    of_edges: dict[str, Column] = {}
     if judged is not None:
-        pattern, graph, of_edges = _with_bits(graph, pattern, judged, deadline)
+        pattern, graph, of_conditions = _with_bits(graph, pattern, judged, deadline)
+        of_edges |= of_conditions
     sketch = graph.sketch
     if columns or of_edges:
         sketch = replace(
@@ -188,6 +216,24 @@ def _with_bits(
 
 def _bits_of_sketch(graph: ShardedGraph, judged: Judged, deadline: Deadline) -> NDArray[np.uint32]:
     """Return the bits of conditions of the edges of the sketch."""
+    bits = np.zeros(graph.sketch.num_edges, np.uint32)
+    for own, found in _ask_of_sketch(graph, deadline, "bits_at", judged):
+        bits[own] = found
+    return bits
+
+
+def _ask_of_sketch(
+    graph: ShardedGraph, deadline: Deadline, method: str, first: Any
+) -> list[tuple[NDArray[np.intp], Any]]:
+    """Ask servers for what entries of the edges of the sketch have.
+
+    Returns for each server the edges, by their numbers, and what it returned.
+
+    Parameters
+    ----------
+    method
+        Takes `first`, the rows and neighbours of entries, and their kinds.
+    """
     sketch, layout = graph.sketch, graph.layout
     sources, targets = edge_ends(sketch)
     ids = sketch.vertex_ids.astype(np.int64)
@@ -195,17 +241,14 @@ def _bits_of_sketch(graph: ShardedGraph, judged: Judged, deadline: Deadline) -> 
     if sketch.vertex_labels is not None:
         kinds = kinds + sketch.vertex_labels[targets]
     ends = ids[sources], ids[targets]
-    bits = np.zeros(len(kinds), np.uint32)
     order = np.lexsort(ends[::-1])
     shards = layout.shards_of(ends[0][order])
     calls, places = [], []
     for shard in range(len(graph.served().actors)):
         own = order[shards == shard]
         places.append(own)
-        calls.append((shard, (judged, (ends[0][own], ends[1][own]), kinds[own].astype(np.uint32))))
-    for own, found in zip(places, _ask_servers(graph, deadline, "bits_at", calls), strict=True):
-        bits[own] = found
-    return bits
+        calls.append((shard, (first, (ends[0][own], ends[1][own]), kinds[own].astype(np.uint32))))
+    return list(zip(places, _ask_servers(graph, deadline, method, calls), strict=True))
 
 
 def _wanted(pattern: Pattern, bound: BoundPattern, vertex: int, alone: frozenset[Hashable]) -> Allowance:
@@ -215,21 +258,75 @@ def _wanted(pattern: Pattern, bound: BoundPattern, vertex: int, alone: frozenset
     return Allowance(bound.labels[vertex], ids, given.where, without, alone)
 
 
-def _compared(graph: ShardedGraph, bound: BoundPattern, deadline: Deadline) -> dict[str, Column]:
-    """Return the compared attributes of the vertices of the sketch, and have their strings ranked."""
+def _compared(
+    graph: ShardedGraph, pattern: Pattern, bound: BoundPattern, deadline: Deadline
+) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Return the compared attributes of the vertices and of the edges of the sketch.
+
+    Strings are ranked then.
+
+    Raises
+    ------
+    PatternError
+        Integers need 64 bits without a sign.
+    """
     if bound.comparisons is None:
-        return {}
-    keys = [key for one in bound.comparisons.variables for key in one.columns]
-    for among in dict.fromkeys(name.among for name in map(name_of, keys) if isinstance(name, Ranked)):
+        return {}, {}
+    variables = bound.comparisons.variables
+    keys = [(VERTEX if one.edge is None else EDGE, key) for one in variables for key in one.columns]
+    _check_greatest(graph, pattern, keys, deadline)
+    ranked = [Ranked.of(key, of) for of, key in keys if key.form is Form.RANK]
+    for among in dict.fromkeys(one.among for one in ranked):
         make_ranks(graph.folder, graph.layout, among, graph.memory, partial(_ask_servers, graph, deadline))
-    names = tuple(dict.fromkeys(key.attribute for key in keys if key.attribute is not None))
+    found: list[dict[str, Column]] = []
+    for of, values in ((VERTEX, _values_of_sketch), (EDGE, _edges_of_sketch)):
+        names = [key.attribute for whose, key in keys if whose == of]
+        found.append(values(graph, tuple(dict.fromkeys(names)), deadline) if names else {})
+    return found[0], found[1]
+
+
+def _check_greatest(
+    graph: ShardedGraph, pattern: Pattern, keys: Sequence[tuple[str, ColumnKey]], deadline: Deadline
+) -> None:
+    """Refuse integers beyond 63 bits, as for whole graphs, whose values tell."""
+    layout = graph.layout
+    types = {VERTEX: layout.attributes, EDGE: layout.edge_attributes}
+    named = dict.fromkeys((of, key.attribute) for of, key in keys if key.attribute is not None)
+    names = [one for one in named if types[one[0]][one[1]][1][1:] == "u8"]
+    if not names:
+        return
+    shards = range(len(graph.served().actors))
+    found = _ask_servers(graph, deadline, "greatest", [(at, (names,)) for at in shards])
+    tables = {VERTEX: dict(layout.attribute_table()), EDGE: dict(layout.edge_attribute_table())}
+    for (of, name), each in zip(names, zip(*found, strict=True), strict=True):
+        tables[of][name] = Column(np.array([max(each)], np.uint64))
+    given: dict[str, Any] = {f"{of}_attributes": AttributeTable(of, table) for of, table in tables.items()}
+    bind(pattern, replace(graph.sketch, **given))
+
+
+def _values_of_sketch(
+    graph: ShardedGraph, names: tuple[str | None, ...], deadline: Deadline
+) -> dict[str, Column]:
+    """Return attributes of the vertices of the sketch; None: their ids, of which there is no column."""
+    attributes = tuple(name for name in names if name is not None)
     ids = graph.sketch.vertex_ids.astype(np.int64)
     order = np.argsort(ids)
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
-    asks = [_asking(graph, deadline, actor, names) for actor in graph.served().actors]
-    values = VertexValues(graph.layout, names, asks).of(ids[order])
+    asks = [_asking(graph, deadline, actor, attributes) for actor in graph.served().actors]
+    values = VertexValues(graph.layout, attributes, asks).of(ids[order])
     return dict(values.vertex_attributes.take(back))
+
+
+def _edges_of_sketch(
+    graph: ShardedGraph, names: tuple[str | None, ...], deadline: Deadline
+) -> dict[str, Column]:
+    """Return attributes of the edges of the sketch: those of the first copy of each."""
+    types = {str(name): graph.layout.edge_attributes[str(name)] for name in names}
+    asked = _ask_of_sketch(graph, deadline, "first_values", list(types))
+    tables = [(len(own), dict(zip(types, columns, strict=True))) for own, columns in asked]
+    back = np.argsort(np.concatenate([own for own, _ in asked]))
+    return dict(AttributeTable(EDGE, joined(tables, types)).take(back))
 
 
 def _asking(graph: ShardedGraph, deadline: Deadline, actor: Any, names: Names) -> AskValues:

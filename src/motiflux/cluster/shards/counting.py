@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from motiflux.cluster.shards.conditions import narrowed
+from motiflux.cluster.shards.conditions import narrowed, refuse_lost_copies
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
@@ -108,6 +108,7 @@ def count_sharded(
         A pattern or an option takes more than a sharded graph has.
     """
     check_symmetry(request.semantics, request.symmetry)
+    refuse_lost_copies(graph.layout, request.copies)
     device = f"{workers.device_on(kind)}, {graph.num_shards} shards"
     made, reasons = [], []
     for at, pattern in enumerate(patterns):

@@ -7,13 +7,13 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from motiflux.api.explaining import Explanation
-from motiflux.cluster.shards.conditions import Narrowed, narrowed
+from motiflux.cluster.shards.conditions import Narrowed, narrowed, refuse_lost_copies
 from motiflux.cluster.shards.counting import count_sharded, shares_of
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.reach import reach_of
 from motiflux.cluster.shards.reading import MOST, Reading
 from motiflux.cluster.shards.reasons import why_no_kernel
-from motiflux.cluster.shards.search import Ranged, least_bytes
+from motiflux.cluster.shards.search import Ranged, least_bytes, shares_of_part
 from motiflux.cluster.simulation import expected_tasks
 from motiflux.graph import AdjacencyKey
 from motiflux.pattern import Pattern
@@ -81,6 +81,7 @@ def explain_sharded(
         The pattern or an option takes more than a sharded graph has.
     """
     check_symmetry(request.semantics, request.symmetry)
+    refuse_lost_copies(graph.layout, request.copies)
     graph.served()  # refuses a closed one
     subject = narrowed(graph, pattern, Deadline.after(None))
     planned = ranged(
@@ -180,7 +181,8 @@ def _prediction(
 ) -> Prediction:
     layout, slots = graph.layout, where.slots
     reach = reach_of(planned.bound, plan, layout)
-    reading = Reading.of(graph, plan, reach, planned.nbytes)
+    share = shares_of_part(planned, reach, layout)
+    reading = Reading.of(graph, plan, reach, planned.nbytes, share)
     threads = slots * workers.threads
     search = expected_seconds(plan, 1, request.limit)
     if search is not None and on_gpus:  # as if a task's threads had searched
@@ -196,7 +198,7 @@ def _prediction(
         round(reading.parts),
         round(min(MOST, reading.entries)),
         graph.memory,
-        least_bytes(layout, reach, planned.nbytes),
+        least_bytes(layout, reach, planned.nbytes, share),
     )
     return Prediction(
         expected_count(plan, request.limit),

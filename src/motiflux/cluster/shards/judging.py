@@ -106,18 +106,35 @@ def bits_at(
     judged: Judged, rows: RowArrays, layout: Layout, ends: tuple[Ids, Ids], kinds: NDArray[np.uint32]
 ) -> NDArray[np.uint32]:
     """Return the bits of some entries, by their rows, neighbours and kinds without bits."""
+    number = len(judged.conditions)
+    places, at = places_of(rows, ends, kinds, number)
+    bits = np.zeros(len(kinds), np.uint32)
+    if rows.kinds is not None:  # as there are conditions
+        bits[at] = rows.kinds[places].astype(np.uint32) & np.uint32((1 << number) - 1)
+    return bits
+
+
+def places_of(
+    rows: RowArrays, ends: tuple[Ids, Ids], kinds: NDArray[np.uint32], bits: int
+) -> tuple[Ids, Ids]:
+    """Return the places of some entries in their shard, and which of those asked for each is.
+
+    Parameters
+    ----------
+    ends
+        Their rows and neighbours.
+    kinds
+        Their kinds without the bits of conditions, which kinds of the shard have in some number.
+    """
     sources, targets = ends
     piece = rows.take(sources, Slices(targets, targets + 1))
     lengths = piece.lengths
     at = np.repeat(np.arange(len(lengths)), lengths)
     places = np.arange(len(at)) + (piece.begins - (np.cumsum(lengths) - lengths))[at]
-    assert piece.kinds is not None
-    found = piece.kinds[places].astype(np.uint32)
-    number = np.uint32(len(judged.conditions))
-    same = (found >> number) == kinds[at]
-    bits = np.zeros(len(sources), np.uint32)
-    bits[at[same]] = found[same] & np.uint32((1 << len(judged.conditions)) - 1)
-    return bits
+    if piece.kinds is None:
+        return places, at
+    same = (piece.kinds[places].astype(np.uint32) >> np.uint32(bits)) == kinds[at]
+    return places[same], at[same]
 
 
 def _part(column: Column, first: int, last: int) -> Column:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from motiflux.cluster.shards.conditions import refuse_others
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cpu.engine import CAPABILITIES
-from motiflux.errors import ArgumentError, InternalError
+from motiflux.errors import InternalError
 from motiflux.graph import Graph, LabelTable
 from motiflux.pattern import Pattern
 from motiflux.plan import Plan
@@ -69,10 +69,8 @@ def ranged(
     refuse_others(pattern)
     if on_gpu and not as_on_cpus:
         request = without_parts(request)
-    if request.copies:
-        raise ArgumentError("copies", "False for a sharded graph, which has each edge once", True)
     if (why := _why_empty(pattern, allowed)) is not None:
-        bound = bind(pattern, sketch)
+        bound = bind(pattern, sketch, count_choices=request.copies)
         empty = empty_plan(bound, request.semantics, request.symmetry, None, why)
         return Ranged(bound, empty, {}, replace(request, progress=None, elsewhere=None))
     plan = logical_plan(sketch, pattern, request, _CAPABILITIES, deadline, counting=counting)
@@ -85,9 +83,8 @@ def ranged(
 
     if on_gpu and as_on_cpus and plan.tail is not None and plan.tail.nested:
         request = without_parts(request)
-        flat = PlanBuilder(
-            sketch, pattern, plan_options(request, deadline), bind(pattern, sketch), None, None
-        )
+        bound = bind(pattern, sketch, count_choices=request.copies)
+        flat = PlanBuilder(sketch, pattern, plan_options(request, deadline), bound, None, None)
         plan = replace(remade(flat), estimates=plan.estimates, scanned=plan.scanned)
     options = plan_options(request, deadline)
     if not counting:
@@ -246,7 +243,7 @@ def _ranged(
     allowed: Allowed,
 ) -> Ranged:
     """Return a plan with those for divided parts, which `remade` makes in the same order."""
-    bound = bind(pattern, sketch)
+    bound = bind(pattern, sketch, count_choices=request.copies)
     divided: dict[frozenset[int], Plan] = {}
     if plan.impossible is None:
         for vertices in _divisible(plan.order):

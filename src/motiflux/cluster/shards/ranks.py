@@ -1,4 +1,4 @@
-"""Ranks of strings of a sharded graph: numbers in the order of all strings of some attributes of vertices.
+"""Ranks of strings of a sharded graph: numbers in the order of all strings of some attributes.
 
 The strings of an attribute in a shard are distinct and ascend, so each is a sorted *run*.
 
@@ -17,7 +17,7 @@ import json
 import shutil
 import uuid
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.errors import OutputError
 from motiflux.graph import AttributeTable, Column, Kind
+from motiflux.graph.copies import ColumnKey
 from motiflux.interop.strings import StringTable
 from motiflux.io.binary.sections import SectionFile, write_sections
 
@@ -37,6 +38,12 @@ _SHARE_OF_STRINGS = 4
 """The strings of a range take one part of so many of the memory of a worker."""
 _SAMPLES = 4
 """Samples of a run for each range."""
+
+
+Name = tuple[str, str]
+"""Whose attribute, ``"vertex"`` or ``"edge"``, and its name."""
+Strings = Mapping[Name, Column]
+"""The attributes of a shard; those that are ranked are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +56,18 @@ class Ranked:
         The attributes among whose strings: ascending.
     """
 
-    attribute: str
-    among: tuple[str, ...]
+    name: Name
+    among: tuple[Name, ...]
+
+    @classmethod
+    def of(cls, key: ColumnKey, whose: str) -> Ranked:
+        """Return the ranks that are the values of an attribute of vertices or of edges."""
+        return cls((whose, str(key.attribute)), tuple(sorted((of, str(name)) for of, name in key.among)))
+
+    @property
+    def attribute(self) -> str:
+        """The name of the attribute."""
+        return self.name[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +86,7 @@ class Sample:
     strings: list[bytes]
 
 
-def folder_of(folder: str, layout: Layout, among: Sequence[str]) -> Path:
+def folder_of(folder: str, layout: Layout, among: Sequence[Name]) -> Path:
     """Return the folder of the ranks among the strings of some attributes."""
     named = json.dumps([layout.build, *among]).encode()
     return Path(folder, f"ranks-{hashlib.blake2b(named, digest_size=12).hexdigest()}")
@@ -78,7 +95,7 @@ def folder_of(folder: str, layout: Layout, among: Sequence[str]) -> Path:
 def ranks_of(folder: str, layout: Layout, number: int, wanted: Ranked) -> NDArray[np.int64]:
     """Return the rank of each string of an attribute in a shard, mapped."""
     file = SectionFile(_ranks_path(folder_of(folder, layout, wanted.among), number))
-    ranks: NDArray[np.int64] = file.array(f"ranks.{wanted.attribute}", "<i8", 1)
+    ranks: NDArray[np.int64] = file.array(f"ranks.{_text(wanted.name)}", "<i8", 1)
     return ranks
 
 
@@ -90,7 +107,7 @@ def ranked_column(column: Column, ranks: Callable[[], NDArray[np.int64]], places
     return Column(ranks()[taken.data.astype(np.int64)], taken.mask)
 
 
-def sampled(attributes: AttributeTable, among: Sequence[str], number: int) -> list[Sample]:
+def sampled(attributes: Strings, among: Sequence[Name], number: int) -> list[Sample]:
     """Return samples of the runs of a shard: at most some number of strings of each."""
     found = []
     for name in among:
@@ -106,8 +123,8 @@ def sampled(attributes: AttributeTable, among: Sequence[str], number: int) -> li
 
 
 def merge_range(
-    tables: Sequence[AttributeTable],
-    among: Sequence[str],
+    tables: Sequence[Strings],
+    among: Sequence[Name],
     within: tuple[bytes, bytes | None],
     folder: str,
     number: int,
@@ -125,7 +142,7 @@ def merge_range(
             strings = attributes[name].strings
             if strings is not None:
                 begin, end = _span(strings, within)
-                runs[f"{shard}.{name}"] = [_bytes_at(strings, at) for at in range(begin, end)]
+                runs[f"{shard}.{_text(name)}"] = [_bytes_at(strings, at) for at in range(begin, end)]
     distinct = sorted({one for run in runs.values() for one in run})
     place = {one: at for at, one in enumerate(distinct)}
     arrays = {name: np.array([place[one] for one in run], np.int64) for name, run in runs.items()}
@@ -134,7 +151,7 @@ def merge_range(
 
 
 def write_ranks(
-    attributes: AttributeTable, among: Sequence[str], folder: str, shard: int, before: Sequence[int]
+    attributes: Strings, among: Sequence[Name], folder: str, shard: int, before: Sequence[int]
 ) -> None:
     """Write the ranks of the strings of a shard.
 
@@ -150,15 +167,15 @@ def write_ranks(
         parts = [np.empty(0, np.int64)]
         for number, first in enumerate(before):
             file = SectionFile(Path(folder, f"merged-{number:05}"))
-            parts.append(file.array(f"{shard}.{name}", "<i8", 1) + first)
-        arrays[f"ranks.{name}"] = np.concatenate(parts)
+            parts.append(file.array(f"{shard}.{_text(name)}", "<i8", 1) + first)
+        arrays[f"ranks.{_text(name)}"] = np.concatenate(parts)
     write_sections(_ranks_path(Path(folder), shard), {}, arrays)
 
 
 def make_ranks(
     graph_folder: str,
     layout: Layout,
-    among: Sequence[str],
+    among: Sequence[Name],
     memory: int,
     ask: Callable[[str, Sequence[tuple[int, tuple[Any, ...]]]], list[Any]],
 ) -> None:
@@ -236,6 +253,16 @@ def _span(strings: StringTable, within: tuple[bytes, bytes | None]) -> tuple[int
 def _bytes_at(strings: StringTable, at: int) -> bytes:
     first, end = strings.offsets[at : at + 2].tolist()
     return strings.text[first:end].tobytes()
+
+
+def strings_of(vertices: AttributeTable, edges: Mapping[str, Column]) -> dict[Name, Column]:
+    """Return the attributes of a shard by their names."""
+    of_edges = {("edge", name): column for name, column in edges.items()}
+    return {("vertex", name): column for name, column in vertices.items()} | of_edges
+
+
+def _text(name: Name) -> str:
+    return ".".join(name)
 
 
 def _ranks_path(folder: Path, number: int) -> Path:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from motiflux.cluster.shards.reach import Reach, reach_of, sources_of_level
-from motiflux.cluster.shards.search import Ranged, part_memory
+from motiflux.cluster.shards.search import Ranged, part_memory, shares_of_part
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.plan.estimate.predict import arcs_of
@@ -38,11 +38,19 @@ class Reading:
     of_part: float
 
     @classmethod
-    def of(cls, graph: ShardedGraph, plan: Plan, reach: Reach, beside: int) -> Reading:
-        """Return the reading of a whole count; `beside`: bytes beside the search."""
+    def of(cls, graph: ShardedGraph, plan: Plan, reach: Reach, beside: int, share: int) -> Reading:
+        """Return the reading of a whole count.
+
+        Parameters
+        ----------
+        beside
+            Bytes beside the search.
+        share
+            See `motiflux.cluster.shards.search.RangeSearch`.
+        """
         entries, nbytes = graph.layout.entries, graph.layout.nbytes
         kept = min(1.0, _kept(graph.sketch, plan, reach) / max(1, 2 * graph.sketch.num_edges))
-        room = part_memory(graph.layout, reach, graph.memory, beside) / nbytes
+        room = part_memory(graph.layout, reach, graph.memory, beside, share) / nbytes
         parts = 1.0
         if kept > room:
             parts = min(MOST, 1 + _PARTS * ((kept / room) ** len(reach.cover) - 1))
@@ -64,7 +72,8 @@ def expected_parts(graph: ShardedGraph, planned: Ranged) -> float:
     if planned.plan.impossible is not None:
         return 0.0
     reach = reach_of(planned.bound, planned.plan, graph.layout)
-    return Reading.of(graph, planned.plan, reach, planned.nbytes).parts
+    share = shares_of_part(planned, reach, graph.layout)
+    return Reading.of(graph, planned.plan, reach, planned.nbytes, share).parts
 
 
 def _kept(sketch: Graph, plan: Plan, reach: Reach) -> float:

@@ -14,6 +14,7 @@ from motiflux import _native
 from motiflux.cluster.shards.division import Blocks, divided
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.part import Gathering, Part, Span, Spans, TooLarge, least_memory
+from motiflux.cluster.shards.part_copies import PartCopies, share_of_rows
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan, reach_of, rows_of_plan
 from motiflux.cluster.shards.roots import first_entry, in_halves, in_pieces, roots_between
 from motiflux.cluster.shards.rows import Rows
@@ -22,9 +23,10 @@ from motiflux.cluster.shares import Item
 from motiflux.cluster.shares import roots as roots_item
 from motiflux.cpu import native
 from motiflux.errors import ClusterError, InternalError
+from motiflux.graph.copies import CopyIndex
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
-from motiflux.plan.comparisons.native import native_comparisons
+from motiflux.plan.comparisons.native import comparisons_of_rows_of_plan
 from motiflux.plan.native_plan import native_problem_of_rows, steps_of_rows
 from motiflux.request.request import Request
 
@@ -87,21 +89,29 @@ class Ranged:
         return sum(distinct.values())
 
 
-def least_bytes(layout: Layout, reach: Reach, beside: int) -> int:
+def least_bytes(layout: Layout, reach: Reach, beside: int, share: int = 1) -> int:
     """Return the least memory of a worker, in bytes, with which a search begins.
 
     Parameters
     ----------
     beside
         Bytes that are used beside the search.
+    share
+        See `RangeSearch`.
     """
     least = least_memory(layout, reach) + beside
-    return least * SHARE_OF_ROWS // (SHARE_OF_ROWS - 1) + _LEAST
+    return least * SHARE_OF_ROWS // (SHARE_OF_ROWS - 1) + share * _LEAST
 
 
-def part_memory(layout: Layout, reach: Reach, memory: int, beside: int) -> int:
-    """Return the bytes of a part, of the memory of a worker and with `beside` bytes beside the search."""
-    return max(1, memory - memory // SHARE_OF_ROWS - beside - least_memory(layout, reach))
+def part_memory(layout: Layout, reach: Reach, memory: int, beside: int, share: int = 1) -> int:
+    """Return the bytes of the rows of a part, as those of `least_bytes`."""
+    return max(1, (memory - memory // SHARE_OF_ROWS - beside - least_memory(layout, reach)) // share)
+
+
+def shares_of_part(planned: Ranged, reach: Reach, layout: Layout) -> int:
+    """Return which part of the memory of a part its rows take, one of so many, beside copies of edges."""
+    rows = rows_of_plan(planned.bound, planned.plan, reach, layout)
+    return share_of_rows(planned.plan, layout, len(rows.keys))
 
 
 MakeSearch = Callable[[], _native.NativePlan]
@@ -138,6 +148,8 @@ class RangeSearch:
         Bytes for all that depends on the graph.
     values
         The values of vertices that the plan compares; None for none.
+    copies
+        Asks for the copies of edges that the plan compares; None if it compares none.
     of_graph, of_part
         Bytes for each vertex of the graph, and of a part, that are used beside the search.
     share
@@ -152,22 +164,28 @@ class RangeSearch:
         threads: int,
         *,
         values: VertexValues | None = None,
+        copies: PartCopies | None = None,
         of_graph: int = 0,
         of_part: int = 0,
         share: int = 1,
     ) -> None:
-        self._rows, self._layout = rows, rows.layout
+        self._rows, self._layout, self._given = rows, rows.layout, memory
         self._ranged, self.threads = ranged, threads
-        self._values = values
+        self._values, self._copies = values, copies
+        self._indexes: dict[int, CopyIndex] = {}
+        """The copies of the part that is searched, by the variables of its plan."""
         of_part += 0 if values is None else values.bytes_of_vertex
         beside = of_graph * rows.layout.num_vertices + ranged.nbytes
         self._memory = memory - memory // SHARE_OF_ROWS - beside
         self._reach = reach_of(ranged.bound, ranged.plan, rows.layout)
-        least = least_bytes(rows.layout, self._reach, beside) + (share - 1) * _LEAST
+        if copies is not None:
+            share *= shares_of_part(ranged, self._reach, rows.layout)
+        least = least_bytes(rows.layout, self._reach, beside, share)
         masks = least_memory(rows.layout, self._reach)
         self.room = max(1, self._memory - masks)
         """Bytes of a part, and of what is used beside it."""
         self._memory = masks + self.room // share
+        self._room_of_copies = self.room - self.room // share
         if memory < least:
             raise ClusterError(
                 f"memory: expected at least {least:,} bytes for this graph and pattern, found {memory:,}"
@@ -288,6 +306,11 @@ class RangeSearch:
             else:
                 large.append(within)
         for within in large:  # these have other candidates
+            if within == spans and self._copies is not None:
+                raise ClusterError(
+                    f"memory: expected more than {self._given:,} bytes for this graph and pattern: "
+                    "the copies of edges between single vertices do not fit"
+                )
             if within == spans:
                 raise InternalError("expected a part of one candidate each to fit into its memory")
             self._search_spans(within, found, use, whole=False)
@@ -298,8 +321,23 @@ class RangeSearch:
         if isinstance(part, TooLarge):
             return False
         if part is not None:
+            if not self._has_copies(part, plan, rows):
+                return False
             found.parts += 1
             found.total += self._used(part, plan, rows, use)
+            self._indexes = {}
+        return True
+
+    def _has_copies(self, part: Part, plan: Plan, rows: RowsOfPlan) -> bool:
+        """Get the copies of edges that a plan compares; return whether they fit."""
+        if self._copies is None or not _roots_of(part, rows):
+            return True
+        vertices = self.gathering.vertices()
+        room = self._room_of_copies - vertices.nbytes
+        found = self._copies.of(plan, rows, part, vertices, room)
+        if isinstance(found, TooLarge):
+            return False
+        self._indexes = found
         return True
 
     def _blocks(self, own: frozenset[int], filled: float) -> Blocks:
@@ -384,13 +422,11 @@ class RangeSearch:
 
     def _used(self, part: Part, plan: Plan, rows: RowsOfPlan, use: Use) -> int:
         """Return what `use` returns for the search of a part."""
-        offsets, _ = part.rows[rows.sources[0]]
-        first, last = int(offsets[part.first]), int(offsets[part.last])
-        if first == last:
+        if not (roots := _roots_of(part, rows)):
             return 0
         self.planned = plan, rows
         begun = time.perf_counter()
-        found = use(part, partial(self._native_search, part, plan, rows), roots_item(first, last))
+        found = use(part, partial(self._native_search, part, plan, rows), roots_item(roots.start, roots.stop))
         self._search_seconds += time.perf_counter() - begun
         return found
 
@@ -398,8 +434,9 @@ class RangeSearch:
         """Return the native search of the part that was gathered last."""
         tuning = self._ranged.request.tuning
         compared = None
-        if self._values is not None:
-            compared = native_comparisons(self._values.of(self.gathering.vertices()), plan)
+        if plan.comparisons is not None:
+            values = None if self._values is None else self._values.of(self.gathering.vertices())
+            compared = comparisons_of_rows_of_plan(values, plan, self._indexes)
         return native_problem_of_rows(
             plan,
             part.rows,
@@ -429,3 +466,9 @@ class RangeSearch:
         if stop != native.Stop.NONE:
             raise ClusterError(f"a search of a part ended early: {stop}")
         return total
+
+
+def _roots_of(part: Part, rows: RowsOfPlan) -> range:
+    """Return the root arcs of a part, by their places in its rows."""
+    offsets, _ = part.rows[rows.sources[0]]
+    return range(int(offsets[part.first]), int(offsets[part.last]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux.cluster.shards.allowance import Allowance, Bits, bits_of_shard
+from motiflux.cluster.shards.copies import EdgeCopies
+from motiflux.cluster.shards.copies_at import (
+    Arcs,
+    AskCopies,
+    CopiesWanted,
+    FoundCopies,
+    copies_at,
+    first_values,
+)
 from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.judging import Judged, bits_at, judge
 from motiflux.cluster.shards.layout import Ids, Layout
-from motiflux.cluster.shards.ranks import Sample, merge_range, ranks_of, sampled, write_ranks
+from motiflux.cluster.shards.part_copies import PartCopies
+from motiflux.cluster.shards.ranks import (
+    Name,
+    Sample,
+    merge_range,
+    ranks_of,
+    sampled,
+    strings_of,
+    write_ranks,
+)
 from motiflux.cluster.shards.rows import Piece, RowArrays, Rows, Shard, Wanted
 from motiflux.cluster.shards.store import (
     open_attributes,
@@ -65,8 +83,7 @@ class ShardServer:
 
     def judge(self, judged: Judged) -> None:
         """Judge conditions on the copies of its entries, for other calls."""
-        copies = open_copies(shard_path(self._folder, self._number), self._layout, self._number)
-        judge(judged, self._rows, copies, self._layout, self._number)
+        judge(judged, self._rows, self._copies, self._layout, self._number)
 
     def bits_at(self, judged: Judged, ends: tuple[Ids, Ids], kinds: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Return the bits of conditions of some entries, by rows, neighbours and kinds without bits."""
@@ -82,27 +99,51 @@ class ShardServer:
         rows = self._rows_of(judged)
         return [bits_of_shard(one, rows, self._ids, self._attributes, layout) for one in wanted]
 
+    @cached_property
+    def _copies(self) -> EdgeCopies:
+        return open_copies(shard_path(self._folder, self._number), self._layout, self._number)
+
+    def copies(self, wanted: CopiesWanted, arcs: Arcs, most: int, at_once: int) -> FoundCopies:
+        """Return the copies of some arcs of its rows; see `copies_at`."""
+        ranks = partial(ranks_of, self._folder, self._layout, self._number)
+        return copies_at(wanted, arcs, most, at_once, self._rows, self._copies, self._layout, ranks)
+
+    def first_values(
+        self, names: Sequence[str], ends: tuple[Ids, Ids], kinds: NDArray[np.uint32]
+    ) -> list[Column]:
+        """Return attributes of the first copies of some entries, by rows, neighbours and kinds."""
+        return first_values(names, self._rows, self._copies, ends, kinds)
+
+    def greatest(self, names: Sequence[Name]) -> list[int]:
+        """Return the greatest value of each of some attributes, and 0 for one without values."""
+        return [int(self._strings()[name].data.max(initial=0)) for name in names]
+
+    def _strings(self) -> dict[Name, Column]:
+        return strings_of(self._attributes, self._copies.columns)
+
     def values(self, names: Names, places: Ids) -> list[Column]:
         """Return the attributes, and ids, of some of its vertices."""
         ranks = partial(ranks_of, self._folder, self._layout, self._number)
         return values_at(names, self._ids, self._attributes, places, ranks)
 
-    def sample_strings(self, among: Sequence[str], number: int) -> list[Sample]:
+    def sample_strings(self, among: Sequence[Name], number: int) -> list[Sample]:
         """Return samples of its strings; see `motiflux.cluster.shards.ranks`."""
-        return sampled(self._attributes, among, number)
+        return sampled(self._strings(), among, number)
 
     def merge_strings(
-        self, among: Sequence[str], within: tuple[bytes, bytes | None], folder: str, number: int
+        self, among: Sequence[Name], within: tuple[bytes, bytes | None], folder: str, number: int
     ) -> int:
         """Merge a range of the strings of all shards."""
-        layout = self._layout
-        shards = range(len(layout.starts) - 1)
-        tables = [open_attributes(shard_path(self._folder, shard), layout, shard) for shard in shards]
+        layout, tables = self._layout, []
+        for shard in range(len(layout.starts) - 1):
+            path = shard_path(self._folder, shard)
+            columns = open_copies(path, layout, shard).columns
+            tables.append(strings_of(open_attributes(path, layout, shard), columns))
         return merge_range(tables, among, within, folder, number)
 
-    def write_ranks(self, among: Sequence[str], folder: str, before: Sequence[int]) -> None:
+    def write_ranks(self, among: Sequence[Name], folder: str, before: Sequence[int]) -> None:
         """Write the ranks of its strings."""
-        write_ranks(self._attributes, among, folder, self._number, before)
+        write_ranks(self._strings(), among, folder, self._number, before)
 
 
 def node_here() -> str:
@@ -135,6 +176,15 @@ class RemoteShard:
             return lambda: ray.get(reference)
 
         return ask
+
+    def ask_copies(
+        self, wanted: CopiesWanted, arcs: Arcs, most: int, at_once: int
+    ) -> Callable[[], FoundCopies]:
+        """Ask for the copies of arcs of its rows."""
+        import ray
+
+        reference = self.actor.copies.remote(wanted, arcs, most, at_once)
+        return lambda: ray.get(reference)
 
     def ask_ids(self, places: Ids) -> Callable[[], Ids]:
         """Ask for the ids of vertices, by their places in the shard."""
@@ -238,6 +288,30 @@ def _mapped_values(path: Path, layout: Layout, number: int, names: Names) -> Ask
     ids, attributes = open_vertex_ids(path, layout, number), open_attributes(path, layout, number)
     ranks = partial(ranks_of, str(path.parent), layout, number)
     return lambda places: lambda: values_at(names, ids, attributes, places, ranks)
+
+
+def copies_of(served: Served) -> PartCopies:
+    """Return who asks for the copies of arcs: those of shards of this node are mapped."""
+    here = node_here()
+    layout = replace(served.layout, judged=())
+    asks: list[AskCopies] = []
+    for number, (actor, node) in enumerate(zip(served.actors, served.nodes, strict=True)):
+        if node == here:
+            asks.append(_mapped_copies(shard_path(served.folder, number), layout, number))
+        else:
+            asks.append(RemoteShard(actor).ask_copies)
+    given = () if served.judged is None else served.judged.conditions
+    return PartCopies(served.layout, asks, dict(zip(served.layout.judged, given, strict=True)))
+
+
+def _mapped_copies(path: Path, layout: Layout, number: int) -> AskCopies:
+    rows, copies = open_rows(path, layout, number), open_copies(path, layout, number)
+    ranks = partial(ranks_of, str(path.parent), layout, number)
+
+    def ask(wanted: CopiesWanted, arcs: Arcs, most: int, at_once: int) -> Callable[[], FoundCopies]:
+        return lambda: copies_at(wanted, arcs, most, at_once, rows, copies, layout, ranks)
+
+    return ask
 
 
 def _mapped_ids(path: Path, layout: Layout, number: int) -> AskIds:

@@ -15,9 +15,10 @@ from motiflux.cluster.shards.edge_images import SHARE_OF_SUMS, RangedEdges, Rang
 from motiflux.cluster.shards.images import RangeImages
 from motiflux.cluster.shards.listing import BYTES_OF_VERTEX, RowLister
 from motiflux.cluster.shards.pairs import PairSums
+from motiflux.cluster.shards.part_copies import compares_edges
 from motiflux.cluster.shards.planning import RangedImages
 from motiflux.cluster.shards.search import SHARE_OF_ROWS, Ranged, RangeSearch, Use
-from motiflux.cluster.shards.server import Served, ids_of, rows_of, values_of
+from motiflux.cluster.shards.server import Served, copies_of, ids_of, rows_of, values_of
 from motiflux.cluster.shards.values import compared_names
 from motiflux.cluster.shares import Share, roots
 from motiflux.cluster.tasks import Bounds, Done, Watch
@@ -175,8 +176,9 @@ def search_share(search: RangeSearch, share: Share, bounds: Bounds, use: Use) ->
 def _search(job: ShardJob, found: Ranged, threads: int, **beside: int) -> RangeSearch:
     names = compared_names(found.plan)
     values = values_of(job.served, names) if names else None
+    copies = copies_of(job.served) if compares_edges(found.plan) else None
     rows = rows_of(job.served, SHARE_OF_ROWS)
-    return RangeSearch(rows, found, job.served.memory, threads, values=values, **beside)
+    return RangeSearch(rows, found, job.served.memory, threads, values=values, copies=copies, **beside)
 
 
 def _lister(job: ShardJob, kind: str | None = None) -> RowLister:

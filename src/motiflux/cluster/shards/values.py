@@ -16,6 +16,7 @@ from motiflux.cluster.shards.ranks import Ranked, RanksOf, ranked_column
 from motiflux.graph import AttributeTable, Column, Kind
 from motiflux.graph.copies import ColumnKey, Form
 from motiflux.plan import Plan
+from motiflux.plan.comparisons.bound import BoundComparisons
 
 Names = tuple[str | Ranked | None, ...]
 """Names of attributes, whose strings are told by their ranks or as they are; None: the ids."""
@@ -39,15 +40,20 @@ def compared_names(plan: Plan) -> Names:
     """Return the attributes of vertices that a plan compares."""
     if plan.comparisons is None:
         return ()
-    columns = [name_of(key) for one in plan.comparisons.variables for key in one.columns]
-    return tuple(dict.fromkeys(columns))
+    return names_of(plan.comparisons)
+
+
+def names_of(comparisons: BoundComparisons) -> Names:
+    """Return the attributes of vertices that are compared."""
+    of_vertices = [one for one in comparisons.variables if one.vertex is not None]
+    return tuple(dict.fromkeys(name_of(key) for one in of_vertices for key in one.columns))
 
 
 def name_of(key: ColumnKey) -> str | Ranked | None:
     """Return the name of compared values."""
     if key.form is not Form.RANK:
         return key.attribute
-    return Ranked(str(key.attribute), tuple(sorted(str(name) for _, name in key.among)))
+    return Ranked.of(key, "vertex")
 
 
 class VertexValues:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,11 +65,14 @@ class SearchComparisons:
         For each source of the plan the variable of its edge, or -1.
     copy_walk
         Arguments of the native code for a search from copy to copy; None for none.
+    own_rows
+        The sources whose rows lead to all ends of copies: these were found by the same rows.
     """
 
     native: _native.Comparisons
     variables_of_sources: list[int]
     copy_walk: tuple[Any, ...] | None
+    own_rows: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +137,8 @@ def followed_by_pairs(plan: Plan) -> list[Ends]:
     return _ends_by_pairs(plan, plan.copy_walk, ends)
 
 
-def native_comparisons(graph: Any, plan: Plan) -> SearchComparisons:
-    """Return the comparisons of a plan.
-
-    Parameters
-    ----------
-    graph
-        A `Graph`; for comparisons of numbers of vertices alone, what `vertex_values` takes.
-    """
+def native_comparisons(graph: Graph, plan: Plan) -> SearchComparisons:
+    """Return the comparisons of a plan."""
     assert plan.comparisons is not None
     variables = plan.comparisons.variables
     ends = followed_by_pairs(plan)
@@ -154,6 +151,62 @@ def native_comparisons(graph: Any, plan: Plan) -> SearchComparisons:
     of_sources = [place.get(edge, -1) for args in plan.args.steps for edge, _ in args.edges]
     walk = None if plan.copy_walk is None else _copy_walk(graph, plan, made, ends)
     return SearchComparisons(made.native, of_sources, walk)
+
+
+def followed_from_rows(plan: Plan) -> dict[int, tuple[int, Ends]]:
+    """Return the source of each variable that is an edge, and its ends and copies as rows of the source.
+
+    By the positions of variables in `BoundComparisons.variables`. There are rows by main value where these
+    give a level its candidates.
+    """
+    assert plan.comparisons is not None
+    of_edges: dict[int, tuple[int, Ends]] = {}
+    number = 0
+    for level, (shape, args) in enumerate(zip(plan.shape.steps, plan.args.steps, strict=True)):
+        windows = level > 1 and len(args.adjacencies) == 1
+        for source, adjacency, (edge, _) in zip(shape.sources, args.adjacencies, args.edges, strict=True):
+            key = CopyKey(adjacency.direction, adjacency.edge_labels, adjacency.edge_where, (), windows)
+            of_edges[edge] = number, Ends(source.level, level, key)
+            number += 1
+    found = {}
+    for at, variable in enumerate(plan.comparisons.variables):
+        if variable.edge is not None:
+            number, ends = of_edges[variable.edge]
+            assert ends.key is not None
+            by_value = ends.key.by_value and bool(variable.columns)
+            key = replace(ends.key, columns=variable.columns, by_value=by_value)
+            found[at] = number, replace(ends, key=key)
+    return found
+
+
+def comparisons_of_rows_of_plan(
+    values: Any, plan: Plan, indexes: Mapping[int, CopyIndex]
+) -> SearchComparisons:
+    """Return the comparisons of a plan that is searched over rows which were narrowed before.
+
+    Parameters
+    ----------
+    values
+        The values of vertices, as `vertex_values` takes them; None without comparisons of vertices.
+    indexes
+        The copies of each variable of `followed_from_rows`, as rows of the same vertices.
+    """
+    assert plan.comparisons is not None
+    of_edges, variables = followed_from_rows(plan), plan.comparisons.variables
+    ends = []
+    for at, variable in enumerate(variables):
+        if variable.vertex is None:
+            ends.append(of_edges[at][1])
+        else:
+            level = plan.order.index(variable.vertex)
+            ends.append(Ends(level, level, None))
+    made = _made(values, plan.comparisons, ends, len(plan.order), indexes.__getitem__)
+    of_sources = [-1] * sum(len(args.edges) for args in plan.args.steps)
+    for position, at in enumerate(made.order):
+        if at in of_edges and indexes[at].by_value is not None:
+            of_sources[of_edges[at][0]] = position
+    own_rows = frozenset(source for source, _ in of_edges.values())
+    return SearchComparisons(made.native, of_sources, None, own_rows)
 
 
 def _copy_walk(graph: Graph, plan: Plan, made: NativeComparisons, ends: Sequence[Ends]) -> tuple[Any, ...]:
@@ -269,7 +322,14 @@ def comparisons_of_rows(
     return _made(graph, bound, ends, size)
 
 
-def _made(graph: Any, bound: BoundComparisons, ends: Sequence[Ends], levels: int) -> NativeComparisons:
+def _made(
+    graph: Any,
+    bound: BoundComparisons,
+    ends: Sequence[Ends],
+    levels: int,
+    index_of: Callable[[int], CopyIndex] | None = None,
+) -> NativeComparisons:
+    """Return comparisons; `index_of` returns the copies of a variable, by default those of the graph."""
     order = sorted(range(len(ends)), key=lambda at: ends[at].level)
     place = {at: position for position, at in enumerate(order)}
     given, indexes = [], []
@@ -277,7 +337,10 @@ def _made(graph: Any, bound: BoundComparisons, ends: Sequence[Ends], levels: int
         variable, end = bound.variables[at], ends[at]
         index = None
         if end.key is not None:
-            index = copy_index(graph, replace(end.key, columns=variable.columns))
+            if index_of is None:
+                index = copy_index(graph, replace(end.key, columns=variable.columns))
+            else:
+                index = index_of(at)
             given.append(_edge(end, index))
         else:
             given.append(_vertex(graph, end, variable))

@@ -1,0 +1,301 @@
+"""Comparisons of edges and choices of copies mean in sharded graphs what they mean in whole ones."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.cluster.shards import rows, search, sharded
+from tests.inline_ray import InlineRay, replace_ray
+from tests.sharded_copies import planned, write_shards
+from tests.unit.test_sharded_calls import rows_in
+from tests.unit.test_sharded_edge_conditions import NAMES, write_files
+
+COMPARISONS = [
+    "{x}.time < {y}.time",
+    "{x}.time <= {y}.time",
+    "{x}.time = {y}.time",
+    "{x}.time <> {y}.time",
+    "{y}.time - {x}.time <= 2",
+    "{x}.amount < {y}.amount",
+    "{x}.amount * 2 >= {y}.time",
+    "{x}.time < {y}.other",
+    "{x}.tag < {y}.tag",
+    "{x}.tag = {y}.tag",
+    "{x}.tag <> {v}.name",
+    "{x}.day < {y}.day",
+    "{y}.day - {x}.day < 100d",
+    "{x}.time < {v}.age",
+    "{x}.other < {x}.time",
+    "{v}.age < {w}.age",
+]
+CONDITIONS = ["{x}.time > 2", "{x}.tag = 'x'", "NOT {x}.amount < 0.5", "{x}.other IS NULL", "{v}.age > 1"]
+WITHIN = ["WITHIN 2 OF time", "WITHIN 0.3 OF amount", "WITHIN 40d OF day"]
+SHAPES = [
+    "(a)-[x]-(b)",
+    "(a)-[x]-(b)-[y]-(c)",
+    "(a)-[x]-(b)-[y]-(c)-[z]-(a)",
+    "(a)-[x]-(b)-[y]-(c)-[z]-(d)",
+    "(a)-[x]-(b), (a)-[y]-(c), (a)-[z]-(d)",
+    "(a:1)-[x]-(b)-[y:0]-(c)",
+    "(a)-[x]-(b)-[y]-(c)-[z]-(d)-[w]-(a)",
+    "(a)-[x]-(b)-[y]-(c)--(a)",
+    "(a)-[x]-(b), (a)-[y]-(b)",
+]
+DIRECTED = [
+    "(a)-[x]->(b)-[y]->(c)",
+    "(a)-[x]->(b)<-[y]-(c)",
+    "(a)<-[x]-(b)-[y]->(c)-[z]->(a)",
+    "(a)-[x]->(b)-[y]->(c)-[z]->(a)",
+    "(a)-[x]->(b)-[y]->(a)",
+    "(a)-[x:1]->(b)-[y]-(c:0)",
+    "(a)-[x]->(b)-[y]->(c)-[z]->(d)",
+]
+
+
+def random_graph(seed: int, *, directed: bool) -> mf.Graph:
+    draws = random.Random(seed)
+    number = draws.randrange(4, 20)
+    share = draws.choice([0.1, 0.3, 0.5])
+    pairs = [(u, v) for u in range(number) for v in range(number) if u != v and draws.random() < share]
+    pairs += [(0, v) for v in range(1, number)]
+    pairs = [pair for pair in pairs for _ in range(draws.randrange(1, 5))]
+    draws.shuffle(pairs)
+    labels = draws.choice([1, 2])
+    days = ["2024-01-01", "2024-02-01", "2024-05-01", "NaT"]
+    return mf.Graph.from_edges(
+        pairs,
+        directed=directed,
+        vertex_ids=range(number),
+        vertex_labels=[draws.randrange(2) for _ in range(number)],
+        edge_labels=[draws.randrange(labels) for _ in pairs],
+        vertex_attributes={
+            "age": [draws.choice([None, *range(6)]) for _ in range(number)],
+            "name": [draws.choice([None, "x", "yy", "zz"]) for _ in range(number)],
+        },
+        edge_attributes={
+            "time": [draws.choice([None, *range(8)]) for _ in pairs],
+            "other": [draws.choice([None, *range(8)]) for _ in pairs],
+            "amount": [draws.choice([np.nan, draws.random()]) for _ in pairs],
+            "tag": [draws.choice([None, "", "x", "yy", "\U0001f600"]) for _ in pairs],
+            "day": np.array([draws.choice(days) for _ in pairs], "M8[s]"),
+        },
+    )
+
+
+def random_pattern(seed: int, *, directed: bool, within: bool = True) -> str:
+    draws = random.Random(seed)
+    shape = draws.choice(SHAPES + DIRECTED if directed else SHAPES)
+    edges = [name for name in "xyzw" if f"[{name}" in shape]
+    vertices = [name for name in "abcd" if f"({name}" in shape]
+    asked = []
+    for _ in range(draws.choice([0, 1, 1, 2, 3])):
+        x, y = draws.sample(edges, 2) if len(edges) > 1 else ("x", "y")
+        v, w = draws.sample(vertices, 2)
+        fitting = [one for one in COMPARISONS if len(edges) > 1 or "{y}" not in one]
+        asked.append(draws.choice(fitting).format(x=x, y=y, v=v, w=w))
+    for _ in range(draws.choice([0, 0, 1])):
+        asked.append(draws.choice(CONDITIONS).format(x=draws.choice(edges), v=draws.choice(vertices)))
+    where = f" WHERE {' AND '.join(f'({one})' for one in asked)}" if asked else ""
+    span = f" {draws.choice(WITHIN)}" if within and (not asked or draws.random() < 0.3) else ""
+    return f"{shape}{where}{span}"
+
+
+@pytest.mark.turns(4)
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 10**6),
+    directed=st.booleans(),
+    semantics=st.sampled_from(["isomorphism", "induced", "homomorphism"]),
+    symmetry=st.sampled_from(["embeddings", "subgraphs"]),
+    copies=st.booleans(),
+    shards=st.integers(1, 4),
+    memory=st.sampled_from([30_000, 60_000, 1 << 20]),
+    cut=st.floats(0, 1),
+)
+def test_counts_are_those_of_the_whole_graph(
+    seed: int,
+    directed: bool,
+    semantics: Any,
+    symmetry: Any,
+    copies: bool,
+    shards: int,
+    memory: int,
+    cut: float,
+) -> None:
+    if semantics == "homomorphism":
+        symmetry = "embeddings"
+    graph, pattern = random_graph(seed, directed=directed), random_pattern(seed, directed=directed)
+    options = {"semantics": semantics, "symmetry": symmetry, "copies": copies}
+    expected = mf.count(graph, pattern, **options)
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(os, "fsync", lambda file: None)
+        patch.setattr(rows, "_LEAST_PIECE", 8)
+        patch.setattr(search, "_LEAST", 0)
+        made = write_shards(graph, shards, folder, 1 << 20)
+        found, _ = planned(made, pattern, **options).count(memory, cut)
+        made.close()
+    assert found == expected
+
+
+PATTERNS = [
+    "(a)-[x]-(b)-[y]-(c) WHERE x.amount < y.amount",
+    "(a)-[x]-(b)-[y]-(c)-[z]-(a) WHERE x.amount <= y.amount AND y.day <= z.day AND x.tag > 'w'",
+    "(a)-[x]-(b)-[y]-(c)--(d) WHERE x.tag = y.tag AND x.share < y.share + 0.5",
+    "(a)-[x]-(b)-[y]-(c) WHERE x.tag > a.name AND y.amount > b.age",
+    "(a)-[x:1]-(b)-[y]-(c:0) WITHIN 2 OF amount",
+    "(a)-[x]-(b), (a)-[y]-(c), (a)-[z]-(d) WHERE x.day < y.day WITHIN 0.4 OF share",
+]
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> InlineRay:
+    monkeypatch.setattr(search, "_FIRST", 16)
+    monkeypatch.setattr(sharded, "_HOT", 50)  # the rows of one or two vertices
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+    return replace_ray(monkeypatch, nodes=2)
+
+
+@pytest.mark.turns(8)
+@pytest.mark.parametrize("directed", [False, True])
+def test_calls_with_compared_edges_are_those_of_the_whole_graph(
+    ray: InlineRay, tmp_path: Path, directed: bool
+) -> None:
+    paths, vertices, graph = write_files(tmp_path, 1, directed=directed)
+    patterns = [*PATTERNS]
+    if directed:
+        patterns += [one.replace("-(", "->(") for one in PATTERNS]
+    with mf.Cluster() as cluster:
+        made = cluster.shard(
+            paths, tmp_path / "g", directed=directed, attributes=None, vertices=vertices, shards=3, **NAMES
+        )
+        again = cluster.open_sharded(tmp_path / "g", memory=2_000_000)
+        ray.loses = 0.03
+        for copies in (False, True):
+            expected = mf.count(graph, patterns, copies=copies)
+            assert cluster.count(made, patterns, copies=copies) == expected
+            assert cluster.count(again, patterns, copies=copies) == expected
+            assert min(expected) > 0
+        plain = "(a)-[x]-(b)-[y]-(c)--(a)"
+        assert cluster.count(made, plain, copies=True) == mf.count(graph, plain, copies=True)
+        for at, pattern in enumerate(patterns[1::2]):
+            rows = Counter(map(tuple, mf.match(graph, pattern).to_numpy().tolist()))
+            assert Counter(map(tuple, cluster.match(again, pattern).to_numpy().tolist())) == rows
+            cluster.match(made, pattern, output=tmp_path / f"rows-{at}")
+            assert rows_in(tmp_path / f"rows-{at}") == rows
+            at_vertices, local = (
+                one.count_per_vertex(where, pattern) for one, where in ((cluster, made), (mf, graph))
+            )
+            order = local.graph.vertex_index(at_vertices.ids)
+            assert np.array_equal(at_vertices.counts, local.counts[order])
+            assert cluster.estimate(made, pattern).value == rows.total()
+            drawn = Counter(map(tuple, cluster.sample(made, pattern, 40, seed=1).to_numpy().tolist()))
+            assert drawn.total() == 40
+            assert drawn.keys() <= rows.keys()
+        told = cluster.explain(made, patterns[1], analyze=True)
+        assert told.report.actual is not None
+        assert told.report.actual.count == mf.count(graph, patterns[1])
+        assert "choices of copies" in str(cluster.explain(made, plain, copies=True))
+
+
+def test_what_copies_do_not_tell_is_refused_by_name(ray: InlineRay, tmp_path: Path) -> None:
+    paths, _, graph = write_files(tmp_path, 2, directed=True)
+    pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.amount < y.amount"
+    with mf.Cluster() as cluster:
+        without = cluster.shard(paths, tmp_path / "g", directed=True, **NAMES)
+        for call in (cluster.count, cluster.explain):
+            with pytest.raises(mf.ArgumentError, match="sharded without attributes="):
+                call(without, "(a)-->(b)", copies=True)
+        made = cluster.shard(paths, tmp_path / "h", directed=True, attributes=["amount"], **NAMES)
+        assert cluster.count(made, pattern) == mf.count(graph, pattern)
+        for where in (pattern, "(a)-[x]->(b)-[y]->(c) WITHIN 2 OF amount"):
+            with pytest.raises(mf.PatternError, match="counts at edges of a sharded graph"):
+                cluster.count_per_edge(made, where)
+        for wrong in ("x.amount < y.size", "x.amount < y.tag", "x.amount - y.amount < 2d"):
+            with pytest.raises(mf.PatternError) as local:
+                mf.count(graph, "(a)-[x]->(b)-[y]->(c) WHERE x.amount < y.size")
+            with pytest.raises(mf.PatternError):
+                cluster.count(made, f"(a)-[x]->(b)-[y]->(c) WHERE {wrong}")
+            assert "size" in str(local.value)
+
+
+def test_copies_of_edges_that_were_there_once_are_counted_without_attributes(
+    ray: InlineRay, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("src,dst,label\n1,2,x\n1,2,y\n2,3,x\n3,1,x\n3,1,y\n3,4,y\n")
+    graph = mf.read_graph(tmp_path / "a.csv", directed=True, label="label")
+    with mf.Cluster() as cluster:
+        made = cluster.shard(tmp_path / "a.csv", tmp_path / "g", directed=True, label="label")
+        for pattern in ("(a)-->(b)-->(c)", "(a)--(b)--(c)", "(a)-[:x]->(b)-->(c)-->(a)"):
+            expected = mf.count(graph, pattern, copies=True)
+            assert cluster.count(made, pattern, copies=True) == expected > mf.count(graph, pattern)
+
+
+def test_integers_beyond_63_bits_are_refused_as_locally(ray: InlineRay, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sizes = pa.array([2**63, 4, 2], pa.uint64())
+    tables = {"e": {"src": [1, 2, 3], "dst": [2, 3, 1]}, "v": {"id": [1, 2, 3]}}
+    for name, table in tables.items():
+        pq.write_table(pa.table({**table, "size": sizes}), tmp_path / f"{name}.parquet")
+    edges, vertices = tmp_path / "e.parquet", tmp_path / "v.parquet"
+    graph = mf.read_graph(edges, vertices=vertices, attributes=None)
+    with mf.Cluster() as cluster:
+        made = cluster.shard(edges, tmp_path / "g", vertices=vertices, attributes=None)
+        for where in ("x.size < y.size", "a.size < b.size"):
+            pattern = f"(a)-[x]-(b)-[y]-(c) WHERE {where}"
+            with pytest.raises(mf.PatternError, match=r"below 2\*\*63") as local:
+                mf.count(graph, pattern)
+            with pytest.raises(mf.PatternError) as there:
+                cluster.count(made, pattern)
+            assert str(there.value) == str(local.value)
+
+
+def test_an_edge_with_more_copies_than_memory_is_refused_by_name(tmp_path: Path) -> None:
+    pairs = [(0, 1)] * 20_000 + [(1, 2), (2, 3)]
+    graph = mf.Graph.from_edges(pairs, directed=True, edge_attributes={"time": list(range(len(pairs)))})
+    pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time"
+    made = planned(write_shards(graph, 2, str(tmp_path), 1 << 20), pattern)
+    assert made.count(5_000_000)[0] == mf.count(graph, pattern) == 2
+    with pytest.raises(mf.ClusterError, match=r"more than 600,000 bytes .* copies of edges between single"):
+        made.count(600_000)
+
+
+@pytest.mark.turns(6)
+def test_parts_and_their_copies_stay_within_the_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    draws = np.random.default_rng(3)
+    ends = draws.integers(0, 2_000, (30_000, 2))
+    ends = np.concatenate([ends, ends[:10_000], ends[:10_000]])
+    columns = {"time": draws.integers(0, 1000, len(ends)), "amount": draws.random(len(ends))}
+    graph = mf.Graph.from_edges(ends, directed=True, edge_attributes=columns, self_loops="drop")
+    pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time AND x.amount > y.amount"
+    made = planned(write_shards(graph, 3, str(tmp_path), 1 << 30), pattern)
+    small = mf.Graph.from_edges(
+        ends[:300], directed=True, edge_attributes={n: c[:300] for n, c in columns.items()}
+    )
+    (tmp_path / "small").mkdir()
+    planned(write_shards(small, 2, str(tmp_path / "small"), 1 << 20), pattern).count(1 << 20)  # imports
+    memory = 1_500_000
+    tracemalloc.start()
+    try:
+        found, parts = made.count(memory)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == mf.count(graph, pattern)
+    assert parts > 4
+    assert peak < memory
