@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from motiflux.cluster.shards.conditions import narrowed, refuse_lost_copies
-from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.conditions import refuse_lost_copies
+from motiflux.cluster.shards.planning import plan_search
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.tasks import ShardJob, count_range
@@ -19,7 +18,7 @@ from motiflux.dispatch.prepared_query import count_of
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, QueryLike
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Outcome, Ran
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
@@ -113,18 +112,7 @@ def count_sharded(
     made, reasons = [], []
     for at, pattern in enumerate(patterns):
         name = f"count {workers.pattern}" + (f", {at + 1}" if len(patterns) > 1 else "")
-        view, planned = graph, None
-        with suppress(OutOfTimeError):
-            subject = narrowed(graph, pattern, deadline)
-            view = subject.graph
-            planned = ranged(
-                subject.sketch,
-                subject.pattern,
-                request,
-                deadline,
-                on_gpu=kind is not None,
-                allowed=subject.allowed,
-            )
+        view, planned = plan_search(graph, pattern, request, deadline, on_gpu=kind is not None)
         made.append(None if planned is None else ShardedSearch(workers, view, planned, name, kind))
         reasons.append(reason_of(planned, view.layout, kind))
     started = time.perf_counter()

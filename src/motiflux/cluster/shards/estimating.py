@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,8 @@ import numpy as np
 
 from motiflux.api.estimating import MAX_SEED, shown_progress
 from motiflux.arguments import check_integer
-from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.counting import LEAST_SECONDS, ShardedSearch, job_of
-from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.planning import plan_search
 from motiflux.cluster.shards.ranges import Ranges
 from motiflux.cluster.shards.reading import expected_parts
 from motiflux.cluster.shards.reasons import reason_of
@@ -26,7 +24,7 @@ from motiflux.cluster.tasks import Bounds, Done
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 from motiflux.result.estimate import Estimate, EstimateCallback, EstimateCounting, EstimateProgress
 from motiflux.sampling.results import exact_estimate, unknown_estimate
@@ -288,19 +286,8 @@ def estimate_sharded(
     for pattern in patterns:
         with shown_progress(options.get("progress", False), rules) as callback:
             deadline = Deadline.after(request.timeout)
-            view, planned = graph, None
-            with suppress(OutOfTimeError):
-                subject = narrowed(graph, pattern, deadline)
-                view = subject.graph
-                planned = ranged(
-                    subject.sketch,
-                    subject.pattern,
-                    request,
-                    deadline,
-                    on_gpu=kind is not None,
-                    as_on_cpus=True,
-                    allowed=subject.allowed,
-                )
+            on_gpu = kind is not None
+            view, planned = plan_search(graph, pattern, request, deadline, on_gpu=on_gpu, as_on_cpus=True)
             if planned is None:
                 found.append(unknown_estimate(rules, device, deadline.elapsed()))
             elif planned.plan.impossible is not None:

@@ -14,9 +14,8 @@ from motiflux.arguments import check_integer
 from motiflux.cluster.jobs import RowJob, WrittenRows, run_jobs
 from motiflux.cluster.rows import ClusterRows
 from motiflux.cluster.shards.columns import ColumnsOfIds, IdColumns, parquet_of_ids
-from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.counting import job_of
-from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.planning import plan_search
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.store import digest_of_shards
@@ -26,9 +25,9 @@ from motiflux.cluster.tasks import Bounds, Done
 from motiflux.errors import ArgumentError, ClusterError
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.deadline import Deadline
 from motiflux.request.progress import FoundSoFar, progress_callback
-from motiflux.request.request import Request, make_request
+from motiflux.request.request import make_request
 from motiflux.result.matches import Matches
 from motiflux.result.rows import NoRows, RowSource
 
@@ -128,7 +127,7 @@ def match_sharded(
         check_symmetry(request.semantics, request.symmetry)
         deadline = Deadline.after(request.timeout)
         columns = IdColumns(pattern, bool(options.get("names", False)))
-        view, found = _planned(graph, pattern, request, deadline)
+        view, found = plan_search(graph, pattern, request, deadline, counting=False)
         planned = time.perf_counter()
 
         def begin() -> RowSource:
@@ -152,20 +151,6 @@ def match_sharded(
         )
 
 
-def _planned(
-    graph: ShardedGraph, pattern: Pattern, request: Request, deadline: Deadline
-) -> tuple[ShardedGraph, Ranged | None]:
-    """Return the graph as the search sees it, and its plan; None if time was up before there was one."""
-    try:
-        subject = narrowed(graph, pattern, deadline)
-    except OutOfTimeError:
-        return graph, None
-    found = ranged(
-        subject.sketch, subject.pattern, request, deadline, counting=False, allowed=subject.allowed
-    )
-    return subject.graph, found
-
-
 def write_sharded(
     workers: Workers,
     graph: ShardedGraph,
@@ -185,7 +170,7 @@ def write_sharded(
         graph.served()  # refuses a closed one
         planned = []
         for pattern in patterns:
-            view, found = _planned(graph, pattern, request, deadline)
+            view, found = plan_search(graph, pattern, request, deadline, counting=False)
             if found is None:
                 raise ClusterError("match: time was up before the search was planned; nothing was written")
             planned.append((view, found))

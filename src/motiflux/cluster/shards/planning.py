@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.cluster.shards.conditions import refuse_others
+from motiflux.cluster.shards.conditions import Narrowed, narrowed, refuse_others
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cpu.engine import CAPABILITIES
 from motiflux.errors import InternalError
@@ -22,10 +23,15 @@ from motiflux.plan.builder import PlanBuilder, PlanOptions
 from motiflux.plan.image_counts import Asked, ImagePlan, image_plan
 from motiflux.plan.local_counts.speeds import DEVICE_IMAGE_SPEEDS
 from motiflux.plan.planner import empty_plan
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.planning import logical_plan, plan_options, row_plan_options
 from motiflux.request.request import Request
 from motiflux.types import Symmetry
+
+if TYPE_CHECKING:
+    from motiflux.cluster.shards.sharded import ShardedGraph
+
+T = TypeVar("T")
 
 _FEW_VERTICES = 5
 """Up to so many query vertices there is a plan for each set of them that may be divided."""
@@ -36,6 +42,54 @@ _CAPABILITIES = replace(CAPABILITIES, candidate_spaces=False, tables=None, copy_
 
 Allowed = tuple[NDArray[np.uint8] | None, ...]
 """See `Ranged.allowed`."""
+
+
+def plan_narrowed(
+    graph: ShardedGraph, pattern: Pattern, deadline: Deadline, plan: Callable[[Narrowed], T | None]
+) -> tuple[ShardedGraph, T | None]:
+    """Return the graph as the searches of a pattern see it, and what `plan` makes of the narrowed pattern.
+
+    None in its place if time was up before there was a plan.
+
+    Raises
+    ------
+    PatternError, ArgumentError
+        The pattern takes more than a sharded graph has.
+    """
+    view = graph
+    try:
+        subject = narrowed(graph, pattern, deadline)
+        view = subject.graph
+        return view, plan(subject)
+    except OutOfTimeError:
+        return view, None
+
+
+def plan_search(
+    graph: ShardedGraph,
+    pattern: Pattern,
+    request: Request,
+    deadline: Deadline,
+    *,
+    counting: bool = True,
+    on_gpu: bool = False,
+    as_on_cpus: bool = False,
+) -> tuple[ShardedGraph, Ranged | None]:
+    """Return the graph as the search of a pattern sees it, and its plan; see `plan_narrowed` and `ranged`."""
+
+    def plan(subject: Narrowed) -> Ranged | None:
+        return ranged(
+            subject.sketch,
+            subject.pattern,
+            request,
+            deadline,
+            counting=counting,
+            on_gpu=on_gpu,
+            as_on_cpus=as_on_cpus,
+            allowed=subject.allowed,
+        )
+
+    return plan_narrowed(graph, pattern, deadline, plan)
 
 
 def ranged(

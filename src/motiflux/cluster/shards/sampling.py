@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -22,10 +21,10 @@ from motiflux.api.listing import LateRows
 from motiflux.api.random_rows import MAX_ROWS, MAX_SEED
 from motiflux.arguments import check_integer
 from motiflux.cluster.shards.columns import ColumnsOfIds, IdColumns
-from motiflux.cluster.shards.conditions import narrowed
+from motiflux.cluster.shards.conditions import Narrowed
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.estimating import RangeCounts
-from motiflux.cluster.shards.planning import sampled
+from motiflux.cluster.shards.planning import plan_narrowed, sampled
 from motiflux.cluster.shards.progress import BehindSearch, of_equal_parts, telling
 from motiflux.cluster.shards.ranges import Ranges
 from motiflux.cluster.shards.reasons import reason_of
@@ -36,7 +35,7 @@ from motiflux.cluster.tasks import BlockSource
 from motiflux.errors import ArgumentError, CountOverflowError
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.deadline import Deadline
 from motiflux.request.progress import progress_callback
 from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import make_request
@@ -83,11 +82,11 @@ def sample_sharded(
     deadline = Deadline.after(request.timeout)
     graph.served()  # refuses a closed one
     on_gpu, device = kind is not None, workers.device_on(kind)
-    view, plans = graph, None
-    with suppress(OutOfTimeError):
-        subject = narrowed(graph, pattern, deadline)
-        view = subject.graph
-        plans = sampled(subject.sketch, subject.pattern, request, deadline, subject.allowed, on_gpu=on_gpu)
+
+    def plan(subject: Narrowed) -> tuple[Ranged, Ranged] | None:
+        return sampled(subject.sketch, subject.pattern, request, deadline, subject.allowed, on_gpu=on_gpu)
+
+    view, plans = plan_narrowed(graph, pattern, deadline, plan)
     ways = "ranges are counted, and those that are drawn are listed" + (" by CPUs" if on_gpu else "")
     reason = reason_of(None if plans is None else plans[0], view.layout, kind)
     planned = time.perf_counter()

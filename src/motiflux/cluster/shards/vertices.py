@@ -10,12 +10,12 @@ import numpy as np
 
 from motiflux.api.per_vertex import count_per_vertex, places_named
 from motiflux.arguments import check_seconds
-from motiflux.cluster.shards.conditions import Narrowed, narrowed, result_of_server
+from motiflux.cluster.shards.conditions import Narrowed, result_of_server
 from motiflux.cluster.shards.counting import LEAST_SECONDS, job_of
 from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.images import Sums
 from motiflux.cluster.shards.layout import Ids
-from motiflux.cluster.shards.planning import RangedImages, image_plan_of, ranged_images
+from motiflux.cluster.shards.planning import RangedImages, image_plan_of, plan_narrowed, ranged_images
 from motiflux.cluster.shards.progress import of_equal_parts, telling
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.tasks import images_of_range
@@ -130,14 +130,16 @@ class ShardedImageCounter(HostImageCounter):
         deadline: Deadline,
     ) -> ImagePlan:
         """Return a plan, made on the sketch."""
-        try:
-            subject = narrowed(self._graph, pattern, deadline)
-        except OutOfTimeError as error:
-            raise TimeoutError from error
-        on_gpu = self._kind is not None
-        plan = image_plan_of(subject.sketch, subject.pattern, asked, request, deadline, on_gpu=on_gpu)
-        self._planned[id(plan)] = plan, subject
-        return plan
+
+        def made(subject: Narrowed) -> tuple[ImagePlan, Narrowed]:
+            sketch, narrow, on_gpu = subject.sketch, subject.pattern, self._kind is not None
+            return image_plan_of(sketch, narrow, asked, request, deadline, on_gpu=on_gpu), subject
+
+        _, found = plan_narrowed(self._graph, pattern, deadline, made)
+        if found is None:
+            raise TimeoutError
+        self._planned[id(found[0])] = found
+        return found[0]
 
     def count(
         self, graph: Graph, plans: Sequence[ImagePlan], request: Request, deadline: Deadline
