@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 import motiflux as mf
 from motiflux.cluster import jobs
 from motiflux.cluster import rows as cluster_rows
-from motiflux.cluster.shards import estimating, gpu_parts, matching, planning, ranges, search
+from motiflux.cluster.shards import estimating, gpu_parts, planning, ranges, row_tasks, search
 from motiflux.cluster.shards.gpu_parts import PartsOnGpu
 from motiflux.cluster.shards.images import RangeImages, Sums
 from motiflux.cluster.shards.planning import image_plan_of, ranged_images
@@ -344,6 +345,24 @@ def test_a_cluster_lists_rows_of_sharded_graphs_on_gpus(
         assert all(row in every for row in rows)
 
 
+def test_queries_of_several_patterns_are_searched_on_gpus(
+    ray: InlineRay, cluster: mf.Cluster, device: str, tmp_path: Path
+) -> None:
+    made, graph = made_in(cluster, tmp_path)
+    ray.gpus_asked.clear()
+    for query in ("(a)-[*2..3]-(a)", "(a)--(b) OPTIONAL (b)-[:1]-(c)", "(a)--(b), (c)--(d)"):
+        found = cluster.count(made, query, device=device)
+        assert (found, found.device) == (
+            mf.count(graph, query),
+            f"{device}, {cluster._workers.gpus_told}, 2 shards",
+        )
+    query = "(a)-[p*2..3]-(a)"
+    rows = cluster.match(made, query, device=device, names=True).to_arrow().to_pylist()
+    expected = mf.match(graph, query, names=True).to_arrow().to_pylist()
+    assert Counter(map(str, rows)) == Counter(map(str, expected))
+    assert set(ray.gpus_asked) == {1}
+
+
 def test_data_sets_have_each_row_once(
     ray: InlineRay, cluster: mf.Cluster, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -463,7 +482,7 @@ def test_a_task_that_runs_twice_writes_the_same_bytes(
     for module in (cluster_rows, jobs):
         monkeypatch.setattr(module, "ROWS_OF_TASK", 100)
     wrote: list[bool] = []
-    write = matching.write_range
+    write = row_tasks.write_range
 
     def twice(*given: Any) -> Any:
         done, path = write(*given), Path(given[3]) / given[4]
@@ -472,7 +491,7 @@ def test_a_task_that_runs_twice_writes_the_same_bytes(
         wrote.append((path.read_bytes() if again.value[0] else b"") == first and again.left == done.left)
         return again
 
-    monkeypatch.setattr(matching, "write_range", twice)
+    monkeypatch.setattr(row_tasks, "write_range", twice)
     made, _ = made_in(cluster, tmp_path)
     cluster.match(made, TRIANGLE, device=device, output=tmp_path / "rows")
     assert len(wrote) > 3

@@ -200,9 +200,9 @@ def count(
             counts = _count_rows(graph, queries, projections, request, deadline)
             return counts if several else counts[0]
         if any(isinstance(one, Query) for one in queries):
-            from motiflux.api.queries.counts import count_queries
+            from motiflux.api.queries.counts import LocalCounter, count_queries
 
-            counts = count_queries(graph, queries, request, deadline, named=several)
+            counts = count_queries(LocalCounter(graph), queries, request, deadline, named=several)
             return counts if several else counts[0]
         patterns = [one for one in queries if isinstance(one, Pattern)]
         if several:
@@ -220,8 +220,9 @@ def _count_rows(
 ) -> list[Count]:
     """Return the number of rows of each projection, and of embeddings where there is none."""
     from motiflux.api.projecting import count_projected
-    from motiflux.api.queries.counts import count_queries
+    from motiflux.api.queries.counts import LocalCounter, count_queries
 
+    where = LocalCounter(graph)
     counts = []
     for position, (query, projection) in enumerate(zip(queries, projections, strict=True)):
         with naming_pattern(position if len(queries) > 1 else None):
@@ -230,7 +231,7 @@ def _count_rows(
 
                 counts.append(count_distinct(graph, query, projection, request, deadline))
             elif isinstance(query, Query):
-                counts += count_queries(graph, [query], request, deadline, named=False)
+                counts += count_queries(where, [query], request, deadline, named=False)
             elif projection is None:
                 counts.append(count_one(graph, query, request, deadline))
             else:

@@ -257,10 +257,10 @@ def explain(
             return Explanation(_reported(graph, query, request, analyze=analyze))
         if projection is not None:
             return _of_distinct_rows(graph, query, projection, request, analyze=analyze)
-        from motiflux.api.queries.counts import sum_of  # only queries need them
+        from motiflux.api.queries.counts import LocalCounter, sum_of  # only queries need them
         from motiflux.api.queries.explanation import summary
 
-        whole = sum_of(query, request, graph)
+        whole = sum_of(query, request, LocalCounter(graph))
         parts = [
             Explanation(_reported(one.graph or graph, one.pattern, one.request(request), analyze=analyze))
             for one in whole.searched

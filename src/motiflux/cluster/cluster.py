@@ -37,6 +37,7 @@ from motiflux.cluster.shards.estimating import estimate_sharded
 from motiflux.cluster.shards.explaining import explain_sharded
 from motiflux.cluster.shards.matching import match_sharded, write_sharded
 from motiflux.cluster.shards.orbits import orbits_sharded
+from motiflux.cluster.shards.queries import count_queries_sharded
 from motiflux.cluster.shards.sampling import sample_sharded
 from motiflux.cluster.shards.sharded import ShardedGraph
 from motiflux.cluster.shards.vertices import ShardedImageCounter, count_per_vertex_sharded
@@ -151,7 +152,7 @@ class Cluster(Connected):
         DeviceMemoryError
             The graph or the search does not fit on a GPU, or into `gpu_memory`.
         """
-        if options.get("device", "auto") not in ("auto", "cpu"):
+        if options.get("device", "auto") not in ("auto", "cpu") and not isinstance(graph, ShardedGraph):
             _refuse_on_gpus(pattern, options)
         gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
@@ -173,17 +174,24 @@ class Cluster(Connected):
         kind: str | None = None,
     ) -> Count | list[Count]:
         """Count in a sharded graph, with GPUs of this kind or none."""
-        patterns, several, chosen = self._sharded_count(pattern, options)
+        queries, several, chosen = self._sharded_count(pattern, options)
+        patterns = [one for one in queries if isinstance(one, Pattern)]
         with self._here(pattern), progress_callback(options.get("progress", False), "counting") as callback:
             request = make_request(**chosen, progress=callback)
             deadline = Deadline.after(request.timeout)
-            counts = count_sharded(self._workers, graph, patterns, request, deadline, kind)
+            workers = self._workers
+            if len(patterns) == len(queries):
+                counts = count_sharded(workers, graph, patterns, request, deadline, kind)
+            else:
+                counts = count_queries_sharded(
+                    workers, graph, queries, request, deadline, kind, named=several
+                )
         return counts if several else counts[0]
 
     def _sharded_count(
         self, pattern: QueryLike | Sequence[QueryLike], options: CountOptions
-    ) -> tuple[list[Pattern], bool, dict[str, Any]]:
-        """Return the patterns of a count in a sharded graph, if there are several, and its options."""
+    ) -> tuple[list[Pattern | Query], bool, dict[str, Any]]:
+        """Return the queries of a count in a sharded graph, if there are several, and its options."""
         check_known(options, CountOptions.__optional_keys__)
         for name in ("distinct", "having"):
             if options.get(name) is not None:
@@ -193,7 +201,7 @@ class Cluster(Connected):
         queries, several = as_queries(pattern)
         chosen = _chosen(options)
         chosen |= {name: options[name] for name in ("copies",) if name in options}
-        return patterns_of(pattern, queries), several, chosen
+        return queries, several, chosen
 
     @overload
     def match(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
@@ -246,8 +254,8 @@ class Cluster(Connected):
     ) -> Matches | list[Matches] | WrittenRows | list[WrittenRows]:
         """List embeddings; see `motiflux.match`. Rows of a `Query`, and distinct ones, are for one machine.
 
-        Rows of a sharded graph are ids of vertices, without columns of edges and attributes. With
-        ``device="cuda"``, each task has one GPU.
+        Rows of a sharded graph are ids of vertices, without columns of edges and attributes; it takes a
+        `Query` whose patterns are connected. With ``device="cuda"``, each task has one GPU.
 
         Parameters
         ----------
@@ -280,22 +288,27 @@ class Cluster(Connected):
         if output is not None:
             check_known(options, MatchOptions.__optional_keys__ - {"batch_rows"}, "beside output=")
         queries, several = as_queries(pattern)
-        if any(isinstance(query, Query) for query in queries):
-            raise ArgumentError("pattern", "patterns; rows of others are listed by motiflux.match", pattern)
         patterns = [query for query in queries if isinstance(query, Pattern)]
-        if several and not patterns:
+        if len(patterns) < len(queries) and not isinstance(graph, ShardedGraph):
+            raise ArgumentError("pattern", "patterns; rows of others are listed by motiflux.match", pattern)
+        if several and not queries:
             return []
         with self._here(pattern, gpus):
             if output is not None:
-                folders = folders_of(os.fspath(output), len(patterns) if several else None)
-                written = self._write(graph, patterns, folders, job, options, _kind_of(gpus))
+                folders = folders_of(os.fspath(output), len(queries) if several else None)
+                kind = _kind_of(gpus)
+                if isinstance(graph, ShardedGraph):
+                    given = queries, options, _chosen(options), folders, job, kind
+                    written = write_sharded(self._workers, graph, *given)
+                else:
+                    written = self._write(graph, patterns, folders, job, options)
                 return written if several else written[0]
             found: list[Matches]
             if isinstance(graph, ShardedGraph):
                 workers, chosen, kind = self._workers, _chosen(options), _kind_of(gpus)
                 found = [
                     match_sharded(workers, graph, one, options, chosen, late=several, kind=kind)
-                    for one in patterns
+                    for one in queries
                 ]
             else:
                 found = match(self._graph(graph), patterns, **options)
@@ -303,18 +316,14 @@ class Cluster(Connected):
 
     def _write(
         self,
-        subject: GraphLike | ShardedGraph,
+        subject: GraphLike,
         patterns: Sequence[Pattern],
         folders: Sequence[str],
         job: str | None,
         options: MatchOptions,
-        kind: str | None,
     ) -> list[WrittenRows]:
         """Write the rows of each pattern into a data set in a folder of its own."""
-        chosen = _chosen(options)
-        if isinstance(subject, ShardedGraph):
-            return write_sharded(self._workers, subject, patterns, options, chosen, folders, job, kind)
-        graph = self._graph(subject)
+        chosen, graph = _chosen(options), self._graph(subject)
         with progress_callback(options.get("progress", False), "matching") as callback:
             device, engine = options.get("device", "auto"), options.get("engine", "auto")
             request = make_request(**chosen, device=device, engine=engine, progress=callback)
@@ -591,17 +600,17 @@ class Cluster(Connected):
         For a sharded graph it tells whose rows are read, in about how many parts, and the least memory. With
         ``device="cuda"`` it tells how a count on GPUs is cut; a task looks at one of them.
         """
-        if options.get("device", "auto") not in ("auto", "cpu"):
+        if options.get("device", "auto") not in ("auto", "cpu") and not isinstance(graph, ShardedGraph):
             _refuse_on_gpus(pattern, options)
         gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
-            patterns, several, chosen = self._sharded_count(pattern, options)
+            queries, several, chosen = self._sharded_count(pattern, options)
             if several:
                 raise ArgumentError("pattern", "one pattern", pattern)
             report = progress_callback(options.get("progress", False) if analyze else False, "counting")
             with self._here(pattern), report as callback:
                 request = make_request(**chosen, progress=callback)
-                return explain_sharded(self._workers, graph, patterns[0], request, gpus, analyze=analyze)
+                return explain_sharded(self._workers, graph, queries[0], request, gpus, analyze=analyze)
         with self._here(pattern, gpus):
             return explain(self._graph(graph), pattern, analyze=analyze, **options)
 

@@ -25,7 +25,6 @@ from motiflux.cluster.shares import FEW_PARTS, Order, Share, Shares, halves
 from motiflux.cluster.tasks import Bounds, Done
 from motiflux.errors import OutputError
 from motiflux.packages import require
-from motiflux.plan import Plan
 from motiflux.request.deadline import Deadline
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
@@ -176,6 +175,8 @@ class RowJob:
 
     Parameters
     ----------
+    plan
+        The plan, or those of several searches: what has the same text lists the same rows.
     name
         The name of the job; None for one that cannot be continued.
     number
@@ -190,7 +191,7 @@ class RowJob:
         self,
         workers: Workers,
         tasks: RowTasks,
-        plan: Plan,
+        plan: object,
         request: Request,
         output: str,
         name: str | None,
@@ -275,7 +276,7 @@ class RowJob:
         if self._checked is None:
             self._continue(self.folder.files(MANIFEST))
 
-    def _check(self, name: str | None, plan: Plan, units: int) -> dict[str, object] | None:
+    def _check(self, name: str | None, plan: object, units: int) -> dict[str, object] | None:
         """Return what describes a new job; None if the folder has the same one.
 
         Raises

@@ -32,6 +32,7 @@ from motiflux.result.choices import ChoiceRows, Choices
 from motiflux.result.columns import RowColumns
 from motiflux.result.images import Block, Images, written
 from motiflux.result.matches import Matches
+from motiflux.result.queries.columns import QueryColumns
 from motiflux.result.rows import RowSource
 from motiflux.types import VertexArray
 
@@ -283,7 +284,7 @@ def parquet_of(graph: Graph, columns: Columns, blocks: Sequence[Block]) -> tuple
     return parquet_of_rows(layout, source)
 
 
-def parquet_of_rows(layout: RowColumns, source: RowSource) -> tuple[int, bytes]:
+def parquet_of_rows(layout: RowColumns | QueryColumns, source: RowSource) -> tuple[int, bytes]:
     """Return the number of rows of a source, and the rows as a Parquet file."""
     pa = require("pyarrow", "match: output=")
     pq = require("pyarrow.parquet", "match: output=")

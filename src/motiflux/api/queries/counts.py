@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Protocol
 
 from motiflux.api.pattern_list import count_each, count_one, naming_pattern
 from motiflux.api.queries.checks import check_apart, check_copies, check_symmetry_of
 from motiflux.api.queries.induced import without_induced
 from motiflux.api.queries.rows import count_rows
-from motiflux.api.queries.without import counts_without
+from motiflux.api.queries.without import EndsAsAttributes, PossibleEnds, counts_without
 from motiflux.dispatch.prepared_query import count_again
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, Query
@@ -27,8 +28,63 @@ _POOL, _MOST_SUMS = "sums of queries", 32
 """Name of the pool in the graph's memo, and its maximum number of sums."""
 
 
+class PatternCounter(Protocol):
+    """Counts the patterns of queries: where, and how."""
+
+    graph: Graph
+    """The graph, or one of its direction and labels."""
+
+    def ends(self, request: Request) -> PossibleEnds:
+        """Return who says which possible ends of optional edges there are."""
+
+    def check(self, query: Pattern | Query, whole: Sum) -> None:
+        """Refuse a query whose sum cannot be counted.
+
+        Raises
+        ------
+        ArgumentError
+            Names the reason.
+        """
+
+    def counts(
+        self, graph: Graph | None, patterns: Sequence[Pattern], request: Request, deadline: Deadline
+    ) -> list[Count]:
+        """Return the count of each pattern; of a graph that is another one than that of the call, or None."""
+
+    def rows(self, shape: Shape, request: Request, deadline: Deadline, limit: int | None) -> tuple[int, bool]:
+        """Return the number of rows of a shape, counted one by one, and whether it is exact."""
+
+
+class LocalCounter:
+    """Counts in a graph of this process."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def ends(self, request: Request) -> PossibleEnds:
+        """Return who says which possible ends of optional edges there are: numbers of each vertex."""
+        return EndsAsAttributes(self.graph, request.threads)
+
+    def check(self, query: Pattern | Query, whole: Sum) -> None:
+        """Accept all queries."""
+
+    def counts(
+        self, graph: Graph | None, patterns: Sequence[Pattern], request: Request, deadline: Deadline
+    ) -> list[Count]:
+        """Return the count of each pattern."""
+        graph = graph or self.graph
+        if len(patterns) == 1:
+            again = count_again(graph, patterns[0], request, deadline)
+            return [count_one(graph, patterns[0], request, deadline) if again is None else again]
+        return count_each(graph, patterns, request, deadline, same=("objects", *map(id, patterns)))
+
+    def rows(self, shape: Shape, request: Request, deadline: Deadline, limit: int | None) -> tuple[int, bool]:
+        """Return the number of rows of a shape, and whether it is exact."""
+        return count_rows(self.graph, shape, request, deadline, limit)
+
+
 def count_queries(
-    graph: Graph,
+    where: PatternCounter,
     queries: Sequence[Pattern | Query],
     request: Request,
     deadline: Deadline,
@@ -39,14 +95,17 @@ def count_queries(
 
     Parameters
     ----------
+    where
+        Counts the patterns.
     named
         Whether errors name the position of the query.
     """
     sums = []
     for position, query in enumerate(queries):
         with naming_pattern(position if named else None):
-            sums.append(_kept_sum(query, request, graph))
-    counter = _Counter(graph, request, deadline)
+            sums.append(_kept_sum(query, request, where))
+            where.check(query, sums[-1])
+    counter = _Counter(where, request, deadline)
     try:
         counter.count(
             [counted for one in sums for counted in one.counted], [t for one in sums for t in one.terms]
@@ -58,14 +117,15 @@ def count_queries(
     return [counter.put_together(one) for one in sums]
 
 
-def _kept_sum(query: Pattern | Query, request: Request, graph: Graph) -> Sum:
+def _kept_sum(query: Pattern | Query, request: Request, where: PatternCounter) -> Sum:
     """Return the counts whose sum is that of a query, kept with the graph for calls with the same text."""
     if isinstance(query, Pattern):
-        return sum_of(query, request, graph)
+        return sum_of(query, request, where)
+    graph = where.graph
     key = (query.text, request.semantics, request.symmetry, request.copies)
     found: Sum | None = graph.memo.recent(_POOL, key)
     if found is None:
-        found = sum_of(query, request, graph)
+        found = sum_of(query, request, where)
         graph.memo.store(_POOL, key, found, _MOST_SUMS)
     return found
 
@@ -147,7 +207,7 @@ class Counted:
         return replace(request, symmetry=self.symmetry, semantics=self.semantics or request.semantics)
 
 
-def sum_of(query: Pattern | Query, request: Request, graph: Graph) -> Sum:
+def sum_of(query: Pattern | Query, request: Request, where: PatternCounter) -> Sum:
     """Return the counts whose sum is that of a query.
 
     Raises
@@ -157,15 +217,16 @@ def sum_of(query: Pattern | Query, request: Request, graph: Graph) -> Sum:
     """
     if isinstance(query, Pattern):
         return Sum((_term_of(query, request.symmetry),))
-    query, own = without_induced(query, request, directed=graph.directed)
+    directed = where.graph.directed
+    query, own = without_induced(query, request, directed=directed)
     shapes: Sequence[Shape] = query.shapes
     if request.symmetry is Symmetry.SUBGRAPHS:
-        shapes = distinct_shapes(shapes, directed=graph.directed)
-    terms = (_term_of_shape(shape, own, graph) for shape in shapes)
+        shapes = distinct_shapes(shapes, directed=directed)
+    terms = (_term_of_shape(shape, own, where) for shape in shapes)
     return Sum(tuple(replace(term, semantics=own.semantics) for term in terms))
 
 
-def _term_of_shape(shape: Shape, request: Request, graph: Graph) -> Term:
+def _term_of_shape(shape: Shape, request: Request, where: PatternCounter) -> Term:
     """Return the counts whose sum is that of a shape."""
     if shape.is_pattern:
         return _term_of(shape.cases[0].pattern, request.symmetry)
@@ -173,13 +234,13 @@ def _term_of_shape(shape: Shape, request: Request, graph: Graph) -> Term:
     check_copies(shape, request)
     divisor = 1
     if request.symmetry is Symmetry.SUBGRAPHS:
-        divisor = automorphisms_of(shape.skeleton, directed=graph.directed).order
+        divisor = automorphisms_of(shape.skeleton, directed=where.graph.directed).order
     if shape.compares_parts:
         check_apart(shape, request)
     if (request.copies and shape.has_negated_apart) or shape.compares_parts:
         return Term((), Symmetry.EMBEDDINGS, divisor, listed=shape)
     if shape.absent:
-        without = counts_without(shape, request, graph)
+        without = counts_without(shape, request, where.ends(request))
         if without is None:
             return Term((), Symmetry.EMBEDDINGS, divisor, listed=shape)
         return Term(without.products, Symmetry.EMBEDDINGS, divisor, without.graph)
@@ -205,8 +266,8 @@ def _term_of(pattern: Pattern, symmetry: Symmetry) -> Term:
 class _Counter:
     """Counts patterns, each once, and puts the counts of queries together."""
 
-    def __init__(self, graph: Graph, request: Request, deadline: Deadline) -> None:
-        self._graph = graph
+    def __init__(self, where: PatternCounter, request: Request, deadline: Deadline) -> None:
+        self._where = where
         self._request = request
         self._deadline = deadline
         self._counting: list[Counted] = []
@@ -215,26 +276,20 @@ class _Counter:
 
     def count(self, counted: Sequence[Counted], terms: Sequence[Term]) -> None:
         """Count patterns, all of a graph in one call, and then the rows that are counted one by one."""
-        groups: dict[tuple[Symmetry, int, Semantics | None], list[Counted]] = {}
+        groups: dict[tuple[Symmetry, int, Semantics], list[Counted]] = {}
         for one in {one.key: one for one in counted}.values():
-            groups.setdefault(one.key[1:], []).append(one)
+            semantics = one.semantics or self._request.semantics
+            groups.setdefault((one.symmetry, id(one.graph), semantics), []).append(one)
         for group in groups.values():
             self._counting = group
             request = replace(group[0].request(self._request), limit=None)
-            graph = group[0].graph or self._graph
             chosen = [one.pattern for one in group]
-            if len(chosen) == 1:
-                again = count_again(graph, chosen[0], request, self._deadline)
-                counts = [count_one(graph, chosen[0], request, self._deadline) if again is None else again]
-            else:
-                same = ("objects", *map(id, chosen))
-                counts = count_each(graph, chosen, request, self._deadline, same=same)
-            self.note(counts)
+            self.note(self._where.counts(group[0].graph, chosen, request, self._deadline))
         for term in terms:
             if term.listed is not None:
                 limit = None if self._request.limit is None else self._request.limit * term.divisor
                 request = replace(self._request, semantics=term.semantics or self._request.semantics)
-                self._rows[id(term)] = count_rows(self._graph, term.listed, request, self._deadline, limit)
+                self._rows[id(term)] = self._where.rows(term.listed, request, self._deadline, limit)
 
     def note(self, counts: Sequence[Count] | None) -> None:
         """Keep the counts of the patterns that were counted last."""

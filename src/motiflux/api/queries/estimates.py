@@ -64,11 +64,12 @@ def estimate_query(
     ArgumentError
         The query has disconnected parts, or optional edges whose rows only a search can tell.
     """
-    from motiflux.api.queries.counts import sum_of  # estimates of single patterns import this module, too
+    # Estimates of single patterns import this module, too.
+    from motiflux.api.queries.counts import LocalCounter, sum_of
 
     query, request = without_induced(query, call.request, directed=call.graph.directed)
     call = replace(call, request=request)
-    return estimate_sum(_patterns(query, sum_of(query, request, call.graph)), call, estimate)
+    return estimate_sum(_patterns(query, sum_of(query, request, LocalCounter(call.graph))), call, estimate)
 
 
 def estimate_sum(

@@ -17,13 +17,20 @@ from motiflux.types import Semantics
 _OTHERS = "'isomorphism' or 'homomorphism' beside"
 
 
-def without_induced(query: Query, request: Request, *, directed: bool) -> tuple[Query, Request]:
+def without_induced(
+    query: Query, request: Request, *, directed: bool, alternatives: bool = False
+) -> tuple[Query, Request]:
     """Return a query with optional edges, and a request, that match induced without saying so.
 
     An embedding may have a data edge between two vertices only where the text has an edge in that direction,
     which may be an optional one that is missing in the embedding. Patterns have no such edges, so the edges
     that embeddings must not have are negated. Other queries, and requests for other semantics, are returned
     as they are.
+
+    Parameters
+    ----------
+    alternatives
+        Whether queries with OR across edges are to do so, too.
 
     Raises
     ------
@@ -36,7 +43,7 @@ def without_induced(query: Query, request: Request, *, directed: bool) -> tuple[
         raise ArgumentError(
             "semantics", "'isomorphism' or 'homomorphism' beside WALK and may_equal", request.semantics.value
         )
-    if not any(shape.absent for shape in query.shapes):
+    if not any(shape.absent or (alternatives and shape.overlaps) for shape in query.shapes):
         return query, request
     optional = {
         shape.vertices[at]

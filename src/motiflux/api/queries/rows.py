@@ -26,7 +26,15 @@ from motiflux.request.engine import Ran
 from motiflux.request.request import Request
 from motiflux.result.choices import ChoiceRows, Choices
 from motiflux.result.queries.columns import CaseColumns, QueryColumns
-from motiflux.result.queries.sources import BesideRows, ChangedRows, Filter, RowsInTurn, all_rows, of_case
+from motiflux.result.queries.sources import (
+    BesideRows,
+    ChangedRows,
+    Filter,
+    RowsInTurn,
+    all_rows,
+    come_first,
+    of_case,
+)
 from motiflux.result.rows import NoRows, RowSource
 from motiflux.result.witnesses import Witnesses
 from motiflux.types import Semantics, Symmetry, VertexArray
@@ -265,7 +273,7 @@ def filters_of(
     if request.symmetry is Symmetry.SUBGRAPHS and not shape.is_pattern:
         images = images_of(shape.skeleton, directed=graph.directed)
         if len(images) > 1:
-            filters.append(partial(_kept, columns, partial(_is_least, images)))
+            filters.append(partial(_kept, columns, partial(come_first, images)))
     return filters
 
 
@@ -292,15 +300,3 @@ def _different(rivals: Sequence[tuple[int, int]], rows: VertexArray) -> VertexAr
     for first, second in rivals:
         fits &= rows[:, first] != rows[:, second]
     return rows[fits]
-
-
-def _is_least(images: Sequence[tuple[int, ...]], vertices: VertexArray) -> NDArray[np.bool_]:
-    """Return where a row comes first, in the order of words, among its images."""
-    least = np.ones(len(vertices), dtype=bool)
-    for image in images:
-        other = vertices[:, image]
-        differs = other != vertices
-        first = differs.argmax(axis=1)
-        rows = np.arange(len(vertices))
-        least &= ~differs.any(axis=1) | (vertices[rows, first] < other[rows, first])
-    return least

@@ -9,9 +9,8 @@ edge between two vertices of the shape is missing in all embeddings but those of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from motiflux.comparisons import Within
 from motiflux.conditions import Comparison, Operator
 from motiflux.graph import AttributeTable, Column, Graph
 from motiflux.pattern import Pattern
-from motiflux.pattern.queries.gluing import Product, both_vertices
+from motiflux.pattern.queries.absent_edges import NoOthers, with_edges, with_no_end
+from motiflux.pattern.queries.gluing import Product
 from motiflux.pattern.queries.shapes import Absent, Shape
 from motiflux.pattern.where import joined
 from motiflux.request.request import Request
@@ -41,7 +41,17 @@ class Without:
     graph: Graph | None
 
 
-def counts_without(shape: Shape, request: Request, graph: Graph) -> Without | None:
+class PossibleEnds(Protocol):
+    """Says in patterns which possible ends of an optional edge a vertex has."""
+
+    def no_others(self, absent: Absent) -> NoOthers:
+        """Return the function that says that there are no others."""
+
+    def graph(self) -> Graph | None:
+        """Return the graph of these patterns, if it is another one than that of the call."""
+
+
+def counts_without(shape: Shape, request: Request, ends: PossibleEnds) -> Without | None:
     """Return the counts for a shape without its optional edges; None if rows have to be counted."""
     patterns = [case.parts[0].pattern for case in shape.cases]
     factors = [case.factor for case in shape.cases]
@@ -57,77 +67,56 @@ def counts_without(shape: Shape, request: Request, graph: Graph) -> Without | No
     found: Counter[Pattern] = Counter()
     for pattern, factor in zip(patterns, factors, strict=True):
         found[pattern] += factor
-    columns: dict[str, Absent] = {}
-    for number, absent in enumerate(shape.absent_edges):
+    for absent in shape.absent_edges:
         if None not in absent.ends:
             for pattern, factor in list(found.items()):
-                joined_too = _with_edges(pattern, absent, ())
+                joined_too = with_edges(pattern, absent, ())
                 assert joined_too is not None
                 found[joined_too] -= factor
             continue
-        name = _unused(f"possible ends {number}", graph)
-        columns[name] = absent
-        found = Counter(dict(_summed(_all_sets(found, absent, name, homomorphic=homomorphic))))
+        summed: Counter[Pattern] = Counter()
+        no_others = ends.no_others(absent)
+        for pattern, factor in found.items():
+            for one in with_no_end(pattern, absent, no_others, homomorphic=homomorphic):
+                summed[one] += factor
+        found = summed
         if len(found) > MAX_PATTERNS:
             return None
-    products = tuple(((pattern,), factor) for pattern, factor in found.items() if factor)
-    return Without(products, _extended(graph, columns, request.threads) if columns else None)
+    return Without(tuple(((pattern,), factor) for pattern, factor in found.items() if factor), ends.graph())
 
 
-def _summed(terms: Iterator[tuple[Pattern, int]]) -> Iterator[tuple[Pattern, int]]:
-    total: dict[Pattern, int] = {}
-    for pattern, factor in terms:
-        total[pattern] = total.get(pattern, 0) + factor
-    yield from total.items()
+class EndsAsAttributes:
+    """Possible ends as attributes of vertices, their numbers, in a graph that has these, too.
 
-
-def _all_sets(
-    found: Counter[Pattern], absent: Absent, name: str, *, homomorphic: bool
-) -> Iterator[tuple[Pattern, int]]:
-    """Yield the patterns with edges to each set of vertices, where there is no other possible end."""
-    (start,) = (at for at in absent.ends if at is not None)
-    others = [] if homomorphic else [at for at in absent.before if at != start]
-    for pattern, factor in found.items():
-        for size in range(len(others) + 1):
-            for chosen in combinations(others, size):
-                whole = _with_edges(pattern, absent, chosen)
-                if whole is None:
-                    continue
-                vertex = whole.vertices[start]
-                condition = Comparison(name, Operator.EQUAL, size)
-                where = joined([*([vertex.where] if vertex.where is not None else []), condition])
-                vertices = list(whole.vertices)
-                vertices[start] = replace(vertex, where=where)
-                yield replace(whole, vertices=tuple(vertices)), factor
-
-
-def _with_edges(pattern: Pattern, absent: Absent, chosen: Sequence[int]) -> Pattern | None:
-    """Return a pattern with the optional edge to each of some vertices; None if one cannot be its end.
-
-    Without vertices to choose, the edge is between the vertices that it names.
+    Parameters
+    ----------
+    graph
+        The graph of the call.
+    threads
+        Threads that count.
     """
-    vertices, edges, negated = list(pattern.vertices), list(pattern.edges), list(pattern.negated)
-    (edge,) = absent.edge.edges
-    edge = replace(edge, name="")
-    new = absent.ends.index(None) if None in absent.ends else None
-    ends = [absent.ends] if new is None else [_filled(absent.ends, vertex) for vertex in chosen]
-    for pair in ends:
-        source, target = pair[edge.source], pair[edge.target]
-        assert source is not None
-        assert target is not None
-        edges.append(replace(edge, source=source, target=target))
-        negated += [one.between([end for end in pair if end is not None]) for one in absent.edge.negated]
-    if new is not None:
-        for at in chosen:
-            whole = both_vertices(vertices[at], absent.edge.vertices[new])
-            if whole is None:
-                return None
-            vertices[at] = whole
-    return replace(pattern, vertices=tuple(vertices), edges=tuple(edges), negated=tuple(negated))
 
+    def __init__(self, graph: Graph, threads: int) -> None:
+        self._graph, self._threads = graph, threads
+        self._columns: dict[str, Absent] = {}
 
-def _filled(ends: Sequence[int | None], vertex: int) -> tuple[int, ...]:
-    return tuple(vertex if at is None else at for at in ends)
+    def no_others(self, absent: Absent) -> NoOthers:
+        """Return the function that says that there are no others."""
+        name = _unused(f"possible ends {len(self._columns)}", self._graph)
+        self._columns[name] = absent
+
+        def no_others(pattern: Pattern, start: int, chosen: tuple[int, ...]) -> Pattern:
+            vertices = list(pattern.vertices)
+            vertex, condition = vertices[start], Comparison(name, Operator.EQUAL, len(chosen))
+            where = joined([*([vertex.where] if vertex.where is not None else []), condition])
+            vertices[start] = replace(vertex, where=where)
+            return replace(pattern, vertices=tuple(vertices))
+
+        return no_others
+
+    def graph(self) -> Graph | None:
+        """Return the graph with the attributes."""
+        return _extended(self._graph, self._columns, self._threads) if self._columns else None
 
 
 def _possible_ends(

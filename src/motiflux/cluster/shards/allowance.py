@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,8 @@ class Allowance:
         A condition on attributes and degrees.
     without
         Arcs that must not leave it.
+    exactly
+        Arcs, and the number of different vertices that they lead to from it.
     alone
         The kinds of negated edges to any vertex that it has, also of labels that the graph does not have:
         automorphisms keep them.
@@ -44,6 +46,7 @@ class Allowance:
     where: Condition | None
     without: tuple[AdjacencyKey, ...]
     alone: frozenset[Hashable] = frozenset()
+    exactly: tuple[tuple[AdjacencyKey, int], ...] = ()
 
     @property
     def needs_bits(self) -> bool:
@@ -69,27 +72,55 @@ def bits_of_shard(
 
         holds &= attributes.holds(wanted.where, size, degrees)
     for key in wanted.without:
-        kinds = layout.kinds_of(key.direction, key.edge_labels, key.edge_where)
-        if key.target_labels is not None:
-            kinds &= np.isin(layout.label_of_neighbor(np.arange(layout.kinds)), list(key.target_labels))
-        holds &= _numbers(rows, kinds) == 0
+        holds &= _numbers(rows, _kinds_of(key, layout)) == 0
+    for key, number in wanted.exactly:
+        holds &= _neighbors(rows, _kinds_of(key, layout)) == number
     return np.packbits(np.concatenate([np.zeros(rows.first % 8, np.bool_), holds]), bitorder="little")
+
+
+def _kinds_of(key: AdjacencyKey, layout: Layout) -> NDArray[np.bool_]:
+    """Return which kinds of entries are arcs of a key."""
+    kinds = layout.kinds_of(key.direction, key.edge_labels, key.edge_where)
+    if key.target_labels is not None:
+        kinds &= np.isin(layout.label_of_neighbor(np.arange(layout.kinds)), list(key.target_labels))
+    return kinds
 
 
 def _numbers(rows: RowArrays, kinds: NDArray[np.bool_]) -> Ids:
     """Return the number of entries of some kinds in each row."""
-    offsets = rows.offsets.astype(np.int64)
     if kinds.all():
-        return np.diff(offsets)
-    found = np.zeros(len(offsets) - 1, np.int64)
+        offsets: Ids = rows.offsets.astype(np.int64)
+        return offsets[1:] - offsets[:-1]
+    found = np.zeros(len(rows.offsets) - 1, np.int64)
+    for first, places, chosen in _blocks(rows, kinds):
+        sums = np.concatenate([[0], np.cumsum(chosen, dtype=np.int64)])
+        found[first : first + len(places) - 1] = sums[places[1:]] - sums[places[:-1]]
+    return found
+
+
+def _neighbors(rows: RowArrays, kinds: NDArray[np.bool_]) -> Ids:
+    """Return the number of different neighbours of each row in its entries of some kinds."""
+    if rows.kinds is None:  # then each has one entry
+        return _numbers(rows, kinds)
+    found = np.zeros(len(rows.offsets) - 1, np.int64)
+    for first, places, chosen in _blocks(rows, kinds):
+        entries = np.flatnonzero(chosen)
+        own = np.searchsorted(places, entries, side="right") - 1
+        neighbors = rows.neighbors[int(rows.offsets[first]) + entries]
+        new = np.ones(len(entries), np.bool_)
+        new[1:] = (np.diff(own) != 0) | (neighbors[1:] != neighbors[:-1])  # neighbours ascend in a row
+        found[first : first + len(places) - 1] = np.bincount(own[new], minlength=len(places) - 1)
+    return found
+
+
+def _blocks(rows: RowArrays, kinds: NDArray[np.bool_]) -> Iterator[tuple[int, Ids, NDArray[np.bool_]]]:
+    """Yield the first row of each block, where its rows begin and end, and which entries have some kinds."""
+    offsets = rows.offsets.astype(np.int64)
     if rows.kinds is None or not kinds.any():
-        return found
-    first = 0
-    while first < len(found):
+        return
+    first, size = 0, len(offsets) - 1
+    while first < size:
         last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _AT_ONCE, side="right")) - 1)
         begin, end = int(offsets[first]), int(offsets[last])
-        sums = np.concatenate([[0], np.cumsum(kinds[rows.kinds[begin:end]], dtype=np.int64)])
-        places = offsets[first : last + 1] - begin
-        found[first:last] = sums[places[1:]] - sums[places[:-1]]
+        yield first, offsets[first : last + 1] - begin, kinds[rows.kinds[begin:end]]
         first = last
-    return found

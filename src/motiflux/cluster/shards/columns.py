@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from motiflux.cluster.tasks import BlockSource, parquet_of_rows
 from motiflux.errors import MotifluxError
 from motiflux.graph import Column, Graph
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, Query
+from motiflux.pattern.queries.shapes import Case, Part, Shape
 from motiflux.result.columns import RowColumns
+from motiflux.result.queries.columns import CaseColumns, QueryColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,7 @@ class ColumnsOfIds(RowColumns):
     """Columns of blocks of ids: vertices alone."""
 
     def __init__(self, columns: IdColumns) -> None:
-        nothing = Graph.from_edges(np.empty((0, 2), np.int64), directed=False)
-        super().__init__(nothing, columns.pattern, names=columns.names)
+        super().__init__(no_graph(), columns.pattern, names=columns.names)
 
     def parts(self, block: Any) -> Iterator[tuple[RowColumns, Any]]:
         """Yield the rows and the columns of their pattern."""
@@ -48,6 +49,62 @@ class ColumnsOfIds(RowColumns):
         raise MotifluxError("graphs of matches: expected a graph that fits a node, found a sharded graph")
 
 
-def parquet_of_ids(columns: IdColumns, blocks: Sequence[Any]) -> tuple[int, bytes]:
+@dataclass(frozen=True, slots=True, repr=False)
+class QueryIds:
+    """The query of rows, and whether columns have the names of its vertices.
+
+    Rows have the number of their pattern, then ids of its vertices, as many as the largest pattern has.
+
+    Parameters
+    ----------
+    shapes
+        Of each pattern, the shape that it is a pattern of, with the same vertices.
+    """
+
+    query: Query
+    names: bool
+    patterns: tuple[Pattern, ...]
+    shapes: tuple[Shape, ...]
+
+    @property
+    def pattern(self) -> Query:
+        """The query."""
+        return self.query
+
+    @property
+    def width(self) -> int:
+        """The number of columns of rows."""
+        return 1 + max((one.num_vertices for one in self.patterns), default=0)
+
+    def __repr__(self) -> str:
+        return f"QueryIds({self.query.text!r}, {self.names})"
+
+
+class QueryColumnsOfIds(QueryColumns):
+    """Columns of rows of a query that have ids already."""
+
+    def __init__(self, columns: QueryIds) -> None:
+        cases = []
+        for pattern, shape in zip(columns.patterns, columns.shapes, strict=True):
+            part = Part(pattern, tuple(range(pattern.num_vertices)))
+            of_part = ColumnsOfIds(IdColumns(pattern, columns.names))
+            cases.append(CaseColumns(shape, Case((part,), ()), (of_part,), (False,)))
+        super().__init__(no_graph(), columns.query, cases, names=columns.names)
+
+    def _named(self, vertices: Any) -> NDArray[Any]:
+        return np.ascontiguousarray(vertices, np.int64)
+
+
+def no_graph() -> Graph:
+    """Return a graph without vertices, whose ids would be integers."""
+    return Graph.from_edges(np.empty((0, 2), np.int64), directed=False)
+
+
+def layout_of(columns: IdColumns | QueryIds) -> RowColumns | QueryColumns:
+    """Return what turns rows into columns."""
+    return QueryColumnsOfIds(columns) if isinstance(columns, QueryIds) else ColumnsOfIds(columns)
+
+
+def parquet_of_ids(columns: IdColumns | QueryIds, blocks: Sequence[Any]) -> tuple[int, bytes]:
     """Return the number of rows of blocks, and the rows as a Parquet file."""
-    return parquet_of_rows(ColumnsOfIds(columns), BlockSource(blocks))
+    return parquet_of_rows(layout_of(columns), BlockSource(blocks))

@@ -24,16 +24,21 @@ from motiflux.cluster.shards.values import AskValues, Names, VertexValues
 from motiflux.comparisons import Relation
 from motiflux.conditions import Comparison, Operator
 from motiflux.errors import ArgumentError, ClusterError, PatternError
-from motiflux.graph import AttributeTable, Column, Graph
+from motiflux.graph import AdjacencyKey, AttributeTable, Column, Direction, Graph
 from motiflux.graph.copies import ColumnKey, Form
 from motiflux.pattern import AnyVertex, Pattern
 from motiflux.pattern.automorphism import negated_alone
-from motiflux.plan.bind import BoundPattern, bind
+from motiflux.pattern.queries.absent_edges import WithAllEnds
+from motiflux.plan.bind import BoundPattern, bind, bind_negated
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.result.arc_counts import edge_ends, edge_labels
 
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
+
+Exactly = tuple[tuple[AdjacencyKey, int], ...]
+"""See `Allowance.exactly`."""
+_NO_ARCS = AdjacencyKey(Direction.EITHER, (), None, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +73,7 @@ def refuse_others(pattern: Pattern) -> None:
     """
     for one in pattern.negated:
         for end in (one.source, one.target):
-            if isinstance(end, AnyVertex) and end.where is not None:
+            if isinstance(end, AnyVertex) and (end.where is not None or end.ids is not None):
                 raise PatternError(
                     "expected no condition on the other end of a negated edge, found one: rows of a sharded "
                     "graph have the labels of neighbours alone"
@@ -124,9 +129,10 @@ def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narro
         vertex_attributes=graph.layout.attribute_table(),
         edge_attributes=graph.layout.edge_attribute_table(),
     )
-    bound = bind(pattern, described)
     alone = negated_alone(pattern, graph.layout.directed)
-    wanted = [_wanted(pattern, bound, vertex, alone[vertex]) for vertex in range(bound.size)]
+    pattern, exactly = _without_besides(pattern, described)
+    bound = bind(pattern, described)
+    wanted = [_wanted(pattern, bound, vertex, alone[vertex], exactly[vertex]) for vertex in range(bound.size)]
     numbers: dict[Allowance, int] = {}
     for one in wanted:
         if one.needs_bits:
@@ -251,11 +257,32 @@ def _ask_of_sketch(
     return list(zip(places, _ask_servers(graph, deadline, method, calls), strict=True))
 
 
-def _wanted(pattern: Pattern, bound: BoundPattern, vertex: int, alone: frozenset[Hashable]) -> Allowance:
+def _without_besides(pattern: Pattern, described: Graph) -> tuple[Pattern, list[Exactly]]:
+    """Return a pattern without the negated edges to any vertex but some, and what they ask of each vertex.
+
+    A pattern with all ends has an edge to each of these vertices: they are the only such neighbours if the
+    vertex has no more than their number.
+    """
+    found: list[Exactly] = [() for _ in pattern.vertices]
+    kept = []
+    for one in pattern.negated:
+        if not (one.besides and isinstance(pattern, WithAllEnds)):
+            kept.append(one)
+            continue
+        (vertex,) = one.ends
+        bound = bind_negated(replace(pattern, negated=(replace(one, besides=frozenset()),)), described)
+        (key,) = bound.without[vertex] or (_NO_ARCS,)
+        found[vertex] = (*found[vertex], (key, len(one.besides)))
+    return replace(pattern, negated=tuple(kept)), found
+
+
+def _wanted(
+    pattern: Pattern, bound: BoundPattern, vertex: int, alone: frozenset[Hashable], exactly: Exactly
+) -> Allowance:
     given, narrowing = pattern.vertices[vertex], bound.filters[vertex]
     ids = None if given.ids is None else tuple(sorted(int(one) for one in given.ids))
     without = () if narrowing is None else narrowing.without
-    return Allowance(bound.labels[vertex], ids, given.where, without, alone)
+    return Allowance(bound.labels[vertex], ids, given.where, without, alone, exactly)
 
 
 def _compared(

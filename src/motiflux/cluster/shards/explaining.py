@@ -6,17 +6,20 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from motiflux.api.explaining import Explanation
+from motiflux.api.explaining import Explanation, QueryExplanation
+from motiflux.api.queries.counts import sum_of
+from motiflux.api.queries.explanation import summary
 from motiflux.cluster.shards.conditions import Narrowed, narrowed, refuse_lost_copies
 from motiflux.cluster.shards.counting import count_sharded, shares_of
 from motiflux.cluster.shards.planning import ranged
+from motiflux.cluster.shards.queries import ShardedCounter
 from motiflux.cluster.shards.reach import reach_of
 from motiflux.cluster.shards.reading import MOST, Reading
 from motiflux.cluster.shards.reasons import why_no_kernel
 from motiflux.cluster.shards.search import Ranged, least_bytes, shares_of_part
 from motiflux.cluster.simulation import expected_tasks
 from motiflux.graph import AdjacencyKey
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, Query
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.estimate.predict import expected_count, expected_seconds
@@ -67,7 +70,7 @@ class _Where:
 def explain_sharded(
     workers: Workers,
     graph: ShardedGraph,
-    pattern: Pattern,
+    query: Pattern | Query,
     request: Request,
     gpus: OnGpus | None = None,
     *,
@@ -80,6 +83,27 @@ def explain_sharded(
     PatternError, ArgumentError
         The pattern or an option takes more than a sharded graph has.
     """
+    if isinstance(query, Pattern):
+        return _explained(workers, graph, query, request, gpus, analyze=analyze)
+    where = ShardedCounter(workers, graph, None if gpus is None else gpus.kind)
+    whole = sum_of(query, request, where)
+    where.check(query, whole)
+    parts = [
+        _explained(workers, graph, one.pattern, one.request(request), gpus, analyze=analyze)
+        for one in whole.counted
+    ]
+    return QueryExplanation(query, summary(query, whole), parts)
+
+
+def _explained(
+    workers: Workers,
+    graph: ShardedGraph,
+    pattern: Pattern,
+    request: Request,
+    gpus: OnGpus | None,
+    *,
+    analyze: bool,
+) -> Explanation:
     check_symmetry(request.semantics, request.symmetry)
     refuse_lost_copies(graph.layout, request.copies)
     graph.served()  # refuses a closed one
@@ -133,12 +157,13 @@ def _report(
     report = describe(
         _told(plan, subject),
         subject.described,
-        pattern,
+        replace(pattern, negated=tuple(one for one in pattern.negated if not one.besides)),
         EngineReport("cluster", f"{workers.device_on(where.kind)}, {graph.num_shards} shards", reason),
         searches_space=False,
         tuning=request.tuning,
         threads=request.threads,
     )
+    report = replace(report, pattern=replace(report.pattern, text=str(pattern)))
     report = replace(report, graph=GraphReport(layout.num_vertices, layout.num_edges, layout.directed))
     if plan.impossible is not None:
         return report

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from motiflux.api.listing import LateRows
@@ -13,18 +12,9 @@ from motiflux.api.matching import DEFAULT_BATCH_ROWS, MAX_BATCH_ROWS, WithBar
 from motiflux.arguments import check_integer
 from motiflux.cluster.jobs import RowJob, WrittenRows, run_jobs
 from motiflux.cluster.rows import ClusterRows
-from motiflux.cluster.shards.columns import ColumnsOfIds, IdColumns, parquet_of_ids
-from motiflux.cluster.shards.counting import job_of
-from motiflux.cluster.shards.planning import plan_search
-from motiflux.cluster.shards.reasons import reason_of
-from motiflux.cluster.shards.search import Ranged
-from motiflux.cluster.shards.store import digest_of_shards
-from motiflux.cluster.shards.tasks import ShardJob, rows_of_range, write_range
-from motiflux.cluster.shares import Share
-from motiflux.cluster.tasks import Bounds, Done
+from motiflux.cluster.shards.row_tasks import listed
 from motiflux.errors import ArgumentError, ClusterError
-from motiflux.pattern import Pattern
-from motiflux.plan.passes.symmetry import check_symmetry
+from motiflux.pattern import Pattern, Query
 from motiflux.request.deadline import Deadline
 from motiflux.request.progress import FoundSoFar, progress_callback
 from motiflux.request.request import make_request
@@ -34,59 +24,6 @@ from motiflux.result.rows import NoRows, RowSource
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
     from motiflux.cluster.workers import Workers
-
-
-class ShardedRows:
-    """Tasks of a listing of a sharded graph; see `motiflux.cluster.row_tasks.RowTasks`.
-
-    Parameters
-    ----------
-    kind
-        The kind of device of which each task has one; None: tasks list on CPUs.
-    """
-
-    def __init__(
-        self,
-        workers: Workers,
-        graph: ShardedGraph,
-        found: Ranged,
-        columns: IdColumns,
-        kind: str | None = None,
-    ) -> None:
-        self._workers, self._graph, self._found, self._kind = workers, graph, found, kind
-        self.columns, self.slots = columns, workers.slots_on(kind)
-        self.units = 0 if found.plan.impossible is not None else graph.layout.entries
-
-    @cached_property
-    def _job(self) -> ShardJob:
-        return job_of(self._workers, self._graph, self._found)
-
-    def rows(self, name: str, share: Share, bounds: Bounds) -> Any:
-        """Start a task that returns rows."""
-        return self._submit(rows_of_range, name, share, bounds, self._kind)
-
-    def file(self, name: str, share: Share, bounds: Bounds, folder: str, file: str) -> Any:
-        """Start a task that writes rows into a file."""
-        return self._submit(write_range, name, share, bounds, folder, file, self.columns, self._kind)
-
-    def _submit(self, function: Callable[..., Done], name: str, *given: Any) -> Any:
-        on_gpu = self._kind is not None
-        return self._workers.submit(
-            function, name, self._job, *given, cpus=None if on_gpu else 1, on_gpu=on_gpu
-        )
-
-    def renew(self) -> None:
-        """Share the plan again; servers start again by themselves."""
-        self.__dict__.pop("_job", None)
-
-    def digest(self) -> str:
-        """Return a digest of the graph, the memory and the device: the rows of a share depend on them."""
-        kind = "" if self._kind is None else f", on {self._kind}"
-        return f"{digest_of_shards(self._graph.folder)}, memory {self._graph.memory}{kind}"
-
-    def empty_file(self) -> bytes:
-        """Return a file without rows."""
-        return parquet_of_ids(self.columns, [])[1]
 
 
 def refuse_columns(options: Mapping[str, Any]) -> None:
@@ -101,14 +38,14 @@ def refuse_columns(options: Mapping[str, Any]) -> None:
 def match_sharded(
     workers: Workers,
     graph: ShardedGraph,
-    pattern: Pattern,
+    pattern: Pattern | Query,
     options: Mapping[str, Any],
     chosen: Mapping[str, Any],
     *,
     late: bool,
     kind: str | None = None,
 ) -> Matches:
-    """Return the rows of a pattern; the search begins at once, or late: with the first rows.
+    """Return the rows of a pattern or a query; the search begins at once, or late: with the first rows.
 
     Parameters
     ----------
@@ -124,28 +61,26 @@ def match_sharded(
     callback = bar.enter_context(progress_callback(options.get("progress", False), "matching"))
     with bar:
         request = make_request(**chosen, progress=None if callback is None else FoundSoFar(callback))
-        check_symmetry(request.semantics, request.symmetry)
         deadline = Deadline.after(request.timeout)
-        columns = IdColumns(pattern, bool(options.get("names", False)))
-        view, found = plan_search(graph, pattern, request, deadline, counting=False)
-        planned = time.perf_counter()
+        names = bool(options.get("names", False))
+        found = listed(workers, graph, pattern, request, deadline, names=names, kind=kind)
+        planned, tasks = time.perf_counter(), found.tasks
 
         def begin() -> RowSource:
-            if found is None or found.plan.impossible is not None:
-                return NoRows(complete=found is not None)
-            tasks = ShardedRows(workers, view, found, columns, kind)
+            if tasks is None or tasks.units == 0:
+                return NoRows(complete=tasks is not None)
             return ClusterRows(workers, tasks, request, batch_rows, deadline, tasks.slots)
 
         graph.served()  # refuses a closed one
         source: RowSource = LateRows(begin) if late else begin()
         return Matches(
             WithBar(source, bar.pop_all()),
-            ColumnsOfIds(columns),
+            found.layout,
             started=planned,
             plan_seconds=planned - deadline.started,
             engine="cluster",
             device=workers.device_on(kind),
-            reason=reason_of(found, view.layout, kind),
+            reason=found.reason,
             batch_rows=batch_rows,
             limit=request.limit,
         )
@@ -154,31 +89,29 @@ def match_sharded(
 def write_sharded(
     workers: Workers,
     graph: ShardedGraph,
-    patterns: Sequence[Pattern],
+    patterns: Sequence[Pattern | Query],
     options: Mapping[str, Any],
     chosen: Mapping[str, Any],
     folders: Sequence[str],
     job: str | None,
     kind: str | None = None,
 ) -> list[WrittenRows]:
-    """Write the rows of each pattern into a data set in a folder of its own."""
+    """Write the rows of each pattern or query into a data set in a folder of its own."""
     refuse_columns(options)
     with progress_callback(options.get("progress", False), "matching") as callback:
         request = make_request(**chosen, progress=callback)
-        check_symmetry(request.semantics, request.symmetry)
         deadline = Deadline.after(request.timeout)
         graph.served()  # refuses a closed one
+        names = bool(options.get("names", False))
         planned = []
         for pattern in patterns:
-            view, found = plan_search(graph, pattern, request, deadline, counting=False)
-            if found is None:
+            found = listed(workers, graph, pattern, request, deadline, names=names, kind=kind)
+            if found.tasks is None:
                 raise ClusterError("match: time was up before the search was planned; nothing was written")
-            planned.append((view, found))
+            planned.append(found.tasks)
         ended = time.perf_counter()
         jobs = []
-        for at, (pattern, (view, found), folder) in enumerate(zip(patterns, planned, folders, strict=True)):
-            columns = IdColumns(pattern, bool(options.get("names", False)))
-            tasks = ShardedRows(workers, view, found, columns, kind)
+        for at, (tasks, folder) in enumerate(zip(planned, folders, strict=True)):
             number = f", {at + 1}" if len(patterns) > 1 else ""
-            jobs.append(RowJob(workers, tasks, found.plan, request, folder, job, number, tasks.slots))
+            jobs.append(RowJob(workers, tasks, tasks.plan, request, folder, job, number, tasks.slots))
         return run_jobs(workers, jobs, request, deadline, ended)

@@ -72,7 +72,7 @@ def count_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = 
 def rows_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
     """List the rows of a share in ids of the graph, [rows, vertices] int64."""
     watch = Watch()
-    lister = _lister(job, kind)
+    lister = lister_of(job, kind)
     blocks, left = lister.rows(share, bounds)
     width = len(lister.order)
     return watch.done(np.concatenate([np.empty((0, width), np.int64), *blocks]), left)
@@ -89,7 +89,7 @@ def write_range(
 ) -> Done:
     """Write the rows of a share into a file, as `motiflux.cluster.tasks.write_share`."""
     watch = Watch()
-    blocks, left = _lister(job, kind).rows(share, bounds)
+    blocks, left = lister_of(job, kind).rows(share, bounds)
     rows, data = parquet_of_ids(columns, blocks)
     if rows > 0:
         Folder(folder).write(name, data)
@@ -106,7 +106,7 @@ def picked_rows(
     rows
         The number of rows of the range.
     """
-    return _lister(job).picked(first, last, rows, places)
+    return lister_of(job).picked(first, last, rows, places)
 
 
 def images_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
@@ -181,7 +181,8 @@ def _search(job: ShardJob, found: Ranged, threads: int, **beside: int) -> RangeS
     return RangeSearch(rows, found, job.served.memory, threads, values=values, copies=copies, **beside)
 
 
-def _lister(job: ShardJob, kind: str | None = None) -> RowLister:
+def lister_of(job: ShardJob, kind: str | None = None) -> RowLister:
+    """Return who lists the rows of a job, which the process keeps until it has another job."""
     lister: RowLister | None = _KEPT.get(job.token)
     if lister is None:
         found: Ranged = job.open()

@@ -11,6 +11,7 @@ from motiflux.comparisons import Operand, PatternComparison, Relation
 from motiflux.errors import PatternError
 from motiflux.pattern.automorphism import Automorphisms, Permutation, Structure, group_of
 from motiflux.pattern.comparison_points import ComparisonPoints, comparison_points
+from motiflux.pattern.pattern import Pattern
 from motiflux.pattern.queries.shapes import Shape
 from motiflux.pattern.queries.skeleton import Mark, Skeleton
 
@@ -18,6 +19,8 @@ MAX_AUTOMORPHISMS = 5040
 """Most automorphisms of a shape whose rows are compared with their images."""
 
 _MOST_GROUPS = 128
+_ROUNDS = 3
+"""Edges between a vertex and those that its color tells of, before patterns are compared."""
 
 
 def automorphisms_of(skeleton: Skeleton, *, directed: bool) -> Automorphisms:
@@ -71,6 +74,46 @@ def _distinct(shapes: tuple[Shape, ...], directed: bool) -> tuple[Shape, ...]:
             alike.append(shape)
     chosen = {id(shape) for alike in kept.values() for shape in alike}
     return tuple(shape for shape in shapes if id(shape) in chosen)
+
+
+def first_alike(patterns: Sequence[Pattern], *, directed: bool) -> list[int]:
+    """Return for each pattern the position of the first one that is the same but for names and numbers.
+
+    Parameters
+    ----------
+    directed
+        The direction of the data graph.
+    """
+    firsts: dict[Hashable, list[tuple[int, Skeleton]]] = {}
+    found = []
+    for at, pattern in enumerate(patterns):
+        skeleton = Skeleton(
+            pattern.vertices,
+            pattern.edges,
+            pattern.may_coincide,
+            pattern.comparisons,
+            negated=pattern.negated,
+        )
+        alike = firsts.setdefault((type(pattern), _invariant(skeleton), _colors(skeleton)), [])
+        first = next((one for one, other in alike if _are_same(skeleton, other, directed)), at)
+        if first == at:
+            alike.append((at, skeleton))
+        found.append(first)
+    return found
+
+
+def _colors(skeleton: Skeleton) -> tuple[int, ...]:
+    """Return a value that is equal for skeletons that are the same: a number for each neighbourhood."""
+    colors = [0] * skeleton.num_vertices
+    for _ in range(_ROUNDS):
+        near: list[list[int]] = [[] for _ in colors]
+        for edge in skeleton.edges:
+            near[edge.source].append(colors[edge.target])
+            near[edge.target].append(colors[edge.source])
+        told = [(color, tuple(sorted(some))) for color, some in zip(colors, near, strict=True)]
+        ranks = {one: at for at, one in enumerate(sorted(set(told)))}
+        colors = [ranks[one] for one in told]
+    return tuple(sorted(colors))
 
 
 def _invariant(skeleton: Skeleton) -> Hashable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
@@ -10,8 +9,10 @@ from typing import ClassVar
 from motiflux.errors import ArgumentError
 from motiflux.pattern.checks import unreached
 from motiflux.pattern.elements import QueryEdge, QueryVertex
-from motiflux.pattern.negated import AnyVertex, NegatedEdge
+from motiflux.pattern.negated import NegatedEdge
 from motiflux.pattern.pattern import Pattern
+from motiflux.pattern.queries.absent_edges import negated_edge, new_vertex
+from motiflux.pattern.queries.disjoint import alternatives_with_lone_edges, disjoint_choices
 from motiflux.pattern.queries.query import Query
 from motiflux.pattern.queries.shapes import Absent, AbsentPath, Case, Shape
 from motiflux.pattern.queries.symmetry import automorphisms_of, distinct_shapes
@@ -134,12 +135,7 @@ def _check(shape: Shape, query: Query, semantics: Semantics) -> None:
     if shape.overlaps and (semantics is Semantics.HOMOMORPHISM or shape.skeleton.may_coincide):
         expected = "different vertices beside OR across edges, on streams"
         raise ArgumentError("patterns", expected, str(query))
-    lone = {
-        frozenset(one for one in case.pattern.negated if not one.is_pair)
-        for case in shape.cases
-        if shape.overlaps and case.without is not None
-    }
-    if len(lone) > 1:
+    if alternatives_with_lone_edges(shape):
         expected = "no negated edges to any vertex beside OR across edges, on streams"
         raise ArgumentError("patterns", expected, str(query))
 
@@ -152,7 +148,7 @@ def _cases_of(shape: Shape, query: Query, semantics: Semantics) -> list[Pattern]
         if case.without is None:
             continue
         one = _together(case, shape)
-        for edges, negated in _without(case.without, (one.edges, one.negated)):
+        for edges, negated in disjoint_choices(case.without, (one.edges, one.negated)):
             found.append(replace(one, edges=edges, negated=(*negated, *missing)))
             if len(found) > MAX_CASES:
                 expected = f"at most {MAX_CASES} cases of OR across edges on streams"
@@ -188,43 +184,6 @@ def _together(case: Case, shape: Shape) -> Pattern:
     )
 
 
-_Choice = tuple[tuple[QueryEdge, ...], tuple[NegatedEdge, ...]]
-"""Edges that are there, and edges that are not."""
-
-
-def _without(earlier: Sequence[Pattern], alone: _Choice) -> Iterator[_Choice]:
-    """Yield disjoint cases: all edges are there or not, and one of each earlier pattern is not as it says."""
-    choices: list[_Choice] = [alone]
-    for pattern in earlier:
-        choices = [split for choice in choices for split in _split(pattern, choice)]
-    yield from choices
-
-
-def _split(pattern: Pattern, choice: _Choice) -> Iterator[_Choice]:
-    """Yield the cases of a choice in which this or that edge is the first that is not as a pattern says."""
-    edges, negated = choice
-    open_edges = [
-        replace(edge, name="") for edge in pattern.edges if not any(_implies(one, edge) for one in edges)
-    ]
-    for at, edge in enumerate(open_edges):
-        missing = NegatedEdge(edge.source, edge.target, edge.labels, edge.directed, edge.where)
-        yield (*edges, *open_edges[:at]), tuple(dict.fromkeys((*negated, missing)))
-        if missing in negated:
-            return
-    open_negated = [one for one in pattern.negated if one not in negated]
-    for at, one in enumerate(open_negated):
-        there = one.as_edge()
-        yield (*edges, *open_edges, there), (*negated, *open_negated[:at])
-        if any(_implies(edge, there) for edge in edges):
-            return
-
-
-def _implies(edge: QueryEdge, other: QueryEdge) -> bool:
-    """Whether data that have an edge have the other one, too."""
-    weaker = replace(edge, name="", where=other.where and edge.where, labels=other.labels and edge.labels)
-    return weaker == replace(other, name="")
-
-
 def _missing(absent: Absent | AbsentPath, shape: Shape, query: Query, semantics: Semantics) -> NegatedEdge:
     """Return an optional edge that is not there as a negated edge."""
     if isinstance(absent, AbsentPath):
@@ -232,23 +191,17 @@ def _missing(absent: Absent | AbsentPath, shape: Shape, query: Query, semantics:
             "OPTIONAL edges, or paths of one edge or more to any vertex, without comparisons, on streams"
         )
         raise ArgumentError("patterns", expected, str(query))
-    (edge,) = absent.edge.edges
     if absent.edge.negated:
         raise ArgumentError("patterns", "no negated edges behind OPTIONAL on streams", str(query))
-    ends: list[int | AnyVertex] = []
-    for end in (edge.source, edge.target):
-        vertex, place = absent.edge.vertices[end], absent.ends[end]
-        ends.append(AnyVertex(vertex.labels, vertex.where, vertex.ids) if place is None else place)
     besides: set[int] = set()
-    for new in ends:
-        if isinstance(new, AnyVertex) and semantics is not Semantics.HOMOMORPHISM:
-            # An end has another label than some vertices, so it is none of their images.
-            besides = {at for at in absent.before if _may_be(shape.skeleton.vertices[at], new)}
-    besides -= {end for end in ends if isinstance(end, int)}
-    return NegatedEdge(ends[0], ends[1], edge.labels, edge.directed, edge.where, frozenset(besides))
+    if None in absent.ends and semantics is not Semantics.HOMOMORPHISM:
+        # An end has another label than some vertices, so it is none of their images.
+        new = new_vertex(absent)
+        besides = {at for at in absent.before if _may_be(shape.skeleton.vertices[at], new)}
+    return negated_edge(absent, frozenset(besides.difference(absent.ends)))
 
 
-def _may_be(vertex: QueryVertex, end: AnyVertex) -> bool:
+def _may_be(vertex: QueryVertex, end: QueryVertex) -> bool:
     """Whether the image of a vertex may have a label of an end."""
     return vertex.labels is None or end.labels is None or not vertex.labels.isdisjoint(end.labels)
 

@@ -72,7 +72,7 @@ class CaseColumns:
 
     def vertices(self, rows: VertexArray) -> VertexArray:
         """Return the vertices of the shape: [rows, vertices]."""
-        found = np.empty((len(rows), self.shape.skeleton.num_vertices), VERTEX_DTYPE)
+        found = np.empty((len(rows), self.shape.skeleton.num_vertices), rows.dtype)
         for part, block in zip(self.case.parts, self.split(rows), strict=True):
             found[:, part.vertices] = block[:, : len(part.vertices)]
         return found

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motiflux.result.images import Block, written
 from motiflux.result.queries.columns import MISSING
@@ -70,6 +72,23 @@ def widened(there: Sequence[int], width: int, rows: VertexArray) -> VertexArray:
     block = np.full((len(rows), width), MISSING, VERTEX_DTYPE)
     block[:, list(there)] = rows
     return block
+
+
+def come_first(images: Sequence[tuple[int, ...]], rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows come first, in the order of words, among their images.
+
+    Parameters
+    ----------
+    images
+        For each, the column that each of its columns has the values of.
+    """
+    least = np.ones(len(rows), dtype=bool)
+    for image in images:
+        other = rows[:, image]
+        differs = other != rows
+        first, every = differs.argmax(axis=1), np.arange(len(rows))
+        least &= ~differs.any(axis=1) | (rows[every, first] < other[every, first])
+    return least
 
 
 class RowsInTurn:

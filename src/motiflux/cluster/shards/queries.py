@@ -1,0 +1,126 @@
+"""Counts of queries in sharded graphs: those of their patterns, which are searched together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from motiflux.api.queries.counts import Sum, count_queries
+from motiflux.cluster.shards.counting import count_sharded
+from motiflux.errors import ArgumentError
+from motiflux.graph import Graph
+from motiflux.pattern import Pattern, Query
+from motiflux.pattern.queries.absent_edges import NoOthers, negating, new_vertex
+from motiflux.pattern.queries.shapes import Absent, AbsentPath, Shape
+from motiflux.pattern.queries.symmetry import first_alike
+from motiflux.request.deadline import Deadline
+from motiflux.request.request import Request
+from motiflux.result.count import Count
+
+if TYPE_CHECKING:
+    from motiflux.api.queries.without import PossibleEnds
+    from motiflux.cluster.shards.sharded import ShardedGraph
+    from motiflux.cluster.workers import Workers
+
+
+class EndsAsNegatedEdges:
+    """Possible ends of optional edges as negated edges, which the servers of shards judge."""
+
+    def no_others(self, absent: Absent) -> NoOthers:
+        """Return the function that says that there are no others."""
+        refuse_absent(absent)
+        return negating(absent)
+
+    def graph(self) -> None:
+        """Return None: it is the graph of the call."""
+
+
+def refuse_absent(absent: Absent) -> None:
+    """Refuse an optional edge that no negated edge of a sharded graph tells.
+
+    Raises
+    ------
+    ArgumentError
+        It has conditions beyond labels at a new end, or negated edges.
+    """
+    new = new_vertex(absent) if None in absent.ends else None
+    if new is not None and (new.where is not None or new.ids is not None):
+        expected = "OPTIONAL edges to new vertices with labels alone, for a sharded graph"
+        raise ArgumentError("pattern", expected, str(absent.edge))
+    if absent.edge.negated:
+        expected = "no negated edges behind OPTIONAL for a sharded graph"
+        raise ArgumentError("pattern", expected, str(absent.edge))
+
+
+class ShardedCounter:
+    """Counts the patterns of queries in a sharded graph.
+
+    Parameters
+    ----------
+    kind
+        See `count_sharded`.
+    """
+
+    def __init__(self, workers: Workers, sharded: ShardedGraph, kind: str | None) -> None:
+        self._workers, self._sharded, self._kind = workers, sharded, kind
+        self.graph = sharded.sketch
+
+    def ends(self, request: Request) -> PossibleEnds:
+        """Return who says which possible ends of optional edges there are."""
+        del request
+        return EndsAsNegatedEdges()
+
+    def check(self, query: Pattern | Query, whole: Sum) -> None:
+        """Refuse a query of which rows would have to be looked at one by one."""
+        for term in whole.terms:
+            if term.listed is not None:
+                raise refusal(term.listed, query)
+
+    def counts(
+        self, graph: Graph | None, patterns: Sequence[Pattern], request: Request, deadline: Deadline
+    ) -> list[Count]:
+        """Return the count of each pattern; of those that are the same but for names, one is searched."""
+        del graph
+        firsts = first_alike(patterns, directed=self._sharded.directed)
+        searched = sorted(set(firsts))
+        distinct = [patterns[at] for at in searched]
+        counts = count_sharded(self._workers, self._sharded, distinct, request, deadline, self._kind)
+        found = dict(zip(searched, counts, strict=True))
+        return [found[at] for at in firsts]
+
+    def rows(self, shape: Shape, request: Request, deadline: Deadline, limit: int | None) -> tuple[int, bool]:
+        """Refuse to count rows: `check` does so before."""
+        raise refusal(shape, str(shape))
+
+
+def refusal(shape: Shape, found: object) -> ArgumentError:
+    """Return the error for a shape of which rows would have to be looked at one by one."""
+    expected = "OPTIONAL edges that fewer vertices of the pattern may be the ends of"
+    paths = [one for one in shape.absent if isinstance(one, AbsentPath)]
+    if shape.compares_parts:
+        expected = "comparisons within one connected part"
+    elif any(one.induced for one in paths):
+        expected = "'isomorphism' or 'homomorphism' beside OPTIONAL edges to new vertices"
+        return ArgumentError("semantics", f"{expected}, for a sharded graph", "induced")
+    elif paths:
+        expected = "OPTIONAL edges, or OPTIONAL paths of one edge or more to any vertex"
+    elif not shape.is_connected:
+        expected = "one connected part beside OPTIONAL"
+    elif shape.skeleton.may_coincide:
+        expected = "no WALK or may_equal beside OPTIONAL"
+    return ArgumentError("pattern", f"{expected}, for a sharded graph", found)
+
+
+def count_queries_sharded(
+    workers: Workers,
+    graph: ShardedGraph,
+    queries: Sequence[Pattern | Query],
+    request: Request,
+    deadline: Deadline,
+    kind: str | None,
+    *,
+    named: bool,
+) -> list[Count]:
+    """Return the count of each query or pattern; see `count_sharded`."""
+    where = ShardedCounter(workers, graph, kind)
+    return count_queries(where, queries, request, deadline, named=named)

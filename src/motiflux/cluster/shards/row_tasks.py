@@ -1,0 +1,261 @@
+"""Listings of sharded graphs, planned: of a pattern, or of all patterns of a query together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from motiflux.api.queries.checks import check_symmetry_of
+from motiflux.api.queries.induced import without_induced
+from motiflux.cluster.shards.columns import IdColumns, QueryIds, layout_of, parquet_of_ids
+from motiflux.cluster.shards.counting import job_of
+from motiflux.cluster.shards.planning import plan_search
+from motiflux.cluster.shards.queries import refusal, refuse_absent
+from motiflux.cluster.shards.query_tasks import PatternRows, QueryRows, rows_of_query, write_query_rows
+from motiflux.cluster.shards.reasons import reason_of
+from motiflux.cluster.shards.search import Ranged
+from motiflux.cluster.shards.store import digest_of_shards
+from motiflux.cluster.shards.tasks import rows_of_range, write_range
+from motiflux.cluster.shares import Share
+from motiflux.cluster.tasks import Bounds, Done
+from motiflux.errors import ArgumentError
+from motiflux.pattern import Pattern, Query
+from motiflux.pattern.automorphism import Permutation
+from motiflux.pattern.queries.disjoint import alternatives_with_lone_edges, disjoint_patterns
+from motiflux.pattern.queries.shapes import Shape
+from motiflux.pattern.queries.symmetry import distinct_shapes, images_of
+from motiflux.plan.passes.symmetry import check_symmetry
+from motiflux.request.deadline import Deadline
+from motiflux.request.request import Request
+from motiflux.result.columns import RowColumns
+from motiflux.result.queries.columns import QueryColumns
+from motiflux.types import Semantics, Symmetry
+
+if TYPE_CHECKING:
+    from motiflux.cluster.shards.sharded import ShardedGraph
+    from motiflux.cluster.workers import Workers
+
+MAX_PATTERNS = 128
+"""Most patterns of a query whose rows are listed."""
+
+
+class ShardedRows:
+    """Tasks of a listing of a sharded graph; see `motiflux.cluster.row_tasks.RowTasks`.
+
+    Parameters
+    ----------
+    columns
+        The pattern or query, and the columns of its rows.
+    units
+        Number of entries whose rows tasks list.
+    plan
+        What the rows of a share depend on, beside the graph.
+    make_job
+        Puts what is listed into the object store, and returns what tasks take.
+    functions
+        The functions of tasks that return rows, and that write them into a file.
+    kind
+        The kind of device of which each task has one; None: tasks list on CPUs.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        graph: ShardedGraph,
+        columns: IdColumns | QueryIds,
+        units: int,
+        plan: object,
+        make_job: Callable[[], Any],
+        functions: tuple[Callable[..., Done], Callable[..., Done]],
+        kind: str | None = None,
+    ) -> None:
+        self._workers, self._graph, self._kind = workers, graph, kind
+        self.columns, self.units, self.plan = columns, units, plan
+        self._make_job, self._functions = make_job, functions
+        self.slots = workers.slots_on(kind)
+
+    @cached_property
+    def _job(self) -> Any:
+        return self._make_job()
+
+    def rows(self, name: str, share: Share, bounds: Bounds) -> Any:
+        """Start a task that returns rows."""
+        return self._submit(self._functions[0], name, share, bounds, self._kind)
+
+    def file(self, name: str, share: Share, bounds: Bounds, folder: str, file: str) -> Any:
+        """Start a task that writes rows into a file."""
+        return self._submit(self._functions[1], name, share, bounds, folder, file, self.columns, self._kind)
+
+    def _submit(self, function: Callable[..., Done], name: str, *given: Any) -> Any:
+        on_gpu = self._kind is not None
+        return self._workers.submit(
+            function, name, self._job, *given, cpus=None if on_gpu else 1, on_gpu=on_gpu
+        )
+
+    def renew(self) -> None:
+        """Share the plan again; servers start again by themselves."""
+        self.__dict__.pop("_job", None)
+
+    def digest(self) -> str:
+        """Return a digest of the graph, the memory and the device: the rows of a share depend on them."""
+        kind = "" if self._kind is None else f", on {self._kind}"
+        return f"{digest_of_shards(self._graph.folder)}, memory {self._graph.memory}{kind}"
+
+    def empty_file(self) -> bytes:
+        """Return a file without rows."""
+        return parquet_of_ids(self.columns, [])[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A planned listing.
+
+    Parameters
+    ----------
+    layout
+        The columns of its rows.
+    tasks
+        None: time was up before there was a plan.
+    reason
+        Why this engine, in words.
+    """
+
+    layout: RowColumns | QueryColumns
+    tasks: ShardedRows | None
+    reason: str
+
+
+def listed(
+    workers: Workers,
+    graph: ShardedGraph,
+    query: Pattern | Query,
+    request: Request,
+    deadline: Deadline,
+    *,
+    names: bool,
+    kind: str | None,
+) -> Listed:
+    """Return the planned listing of a pattern or a query.
+
+    Raises
+    ------
+    PatternError, ArgumentError
+        The query or an option takes more than a sharded graph has.
+    """
+    if isinstance(query, Query):
+        return _listed_query(workers, graph, query, request, deadline, names=names, kind=kind)
+    check_symmetry(request.semantics, request.symmetry)
+    columns = IdColumns(query, names)
+    view, found = plan_search(graph, query, request, deadline, counting=False)
+    layout, reason = layout_of(columns), reason_of(found, view.layout, kind)
+    if found is None:
+        return Listed(layout, None, reason)
+    units = 0 if found.plan.impossible is not None else graph.layout.entries
+    functions = rows_of_range, write_range
+
+    def make_job() -> Any:
+        return job_of(workers, view, found)
+
+    tasks = ShardedRows(workers, graph, columns, units, found.plan, make_job, functions, kind)
+    return Listed(layout, tasks, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """A pattern of a query: its shape, how it is listed, and which of its rows count; see `PatternRows`."""
+
+    pattern: Pattern
+    shape: Shape
+    symmetry: Symmetry
+    images: tuple[Permutation, ...]
+
+
+def _listed_query(
+    workers: Workers,
+    graph: ShardedGraph,
+    query: Query,
+    request: Request,
+    deadline: Deadline,
+    *,
+    names: bool,
+    kind: str | None,
+) -> Listed:
+    directed = graph.directed
+    query, request = without_induced(query, request, directed=directed, alternatives=True)
+    shaped = _patterns_of(query, request, directed=directed)
+    columns = QueryIds(query, names, tuple(one.pattern for one in shaped), tuple(one.shape for one in shaped))
+    layout = layout_of(columns)
+    searches: list[tuple[ShardedGraph, Ranged, int]] = []
+    reasons: list[str] = []
+    for number, one in enumerate(shaped):
+        own = replace(request, symmetry=one.symmetry)
+        check_symmetry(own.semantics, own.symmetry)
+        view, found = plan_search(graph, one.pattern, own, deadline, counting=False)
+        reasons.append(reason_of(found, view.layout, kind))
+        if found is None:
+            return Listed(layout, None, reasons[0])
+        if found.plan.impossible is None:
+            searches.append((view, found, number))
+    entries = graph.layout.entries
+
+    def make_job() -> QueryRows:
+        patterns = tuple(
+            PatternRows(job_of(workers, view, found), number, shaped[number].images)
+            for view, found, number in searches
+        )
+        return QueryRows(patterns, entries, columns.width)
+
+    plan = [(found.plan, number, shaped[number].images) for _, found, number in searches]
+    functions = rows_of_query, write_query_rows
+    tasks = ShardedRows(workers, graph, columns, entries * len(searches), plan, make_job, functions, kind)
+    return Listed(layout, tasks, "; ".join(dict.fromkeys(reasons)))
+
+
+def _patterns_of(query: Query, request: Request, *, directed: bool) -> list[_Shaped]:
+    """Return patterns whose rows together are those of a query, each once.
+
+    Raises
+    ------
+    ArgumentError
+        The query has rows that no patterns tell, or too many patterns.
+    """
+    subgraphs = request.symmetry is Symmetry.SUBGRAPHS
+    shapes: Sequence[Shape] = query.shapes
+    if subgraphs:
+        shapes = distinct_shapes(shapes, directed=directed)
+    found: list[_Shaped] = []
+    for shape in shapes:
+        check_symmetry_of(shape, request)
+        _check(shape, query, request)
+        images: tuple[Permutation, ...] = ()
+        symmetry = request.symmetry if shape.is_pattern else Symmetry.EMBEDDINGS
+        if subgraphs and not shape.is_pattern:
+            images = images_of(shape.skeleton, directed=directed)
+        for pattern in disjoint_patterns(shape, homomorphic=request.semantics is Semantics.HOMOMORPHISM):
+            found.append(_Shaped(pattern, shape, symmetry, images))
+            if len(found) > MAX_PATTERNS:
+                expected = f"a query of at most {MAX_PATTERNS} patterns, for rows of a sharded graph"
+                raise ArgumentError("pattern", expected, query)
+    return found
+
+
+def _check(shape: Shape, query: Query, request: Request) -> None:
+    """Refuse a shape whose rows no patterns tell.
+
+    Raises
+    ------
+    ArgumentError
+        Names the reason.
+    """
+    if not shape.is_connected:
+        expected = "a connected pattern for rows of a sharded graph: list its parts one by one"
+        raise ArgumentError("pattern", expected, query)
+    if len(shape.absent_edges) < len(shape.absent) or (shape.absent and shape.skeleton.may_coincide):
+        raise refusal(shape, query)
+    for absent in shape.absent_edges:
+        refuse_absent(absent)
+    if alternatives_with_lone_edges(shape):
+        expected = "no negated edges to any vertex beside OR across edges, for rows of a sharded graph"
+        raise ArgumentError("pattern", expected, query)

@@ -1,0 +1,444 @@
+"""Queries that stand for several patterns mean in sharded graphs what they mean in whole ones."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.cluster import jobs
+from motiflux.cluster import rows as cluster_rows
+from motiflux.cluster.shards import allowance, counting, search, sharded
+from motiflux.cluster.shards import queries as queries_module
+from tests.inline_ray import InlineRay, replace_ray
+from tests.query_cases import QueryCase, query_cases
+
+QUERIES = [
+    "(a)-[p*1..3]-(b)",
+    "(a)-[*3..4]-(a)",
+    "(a)--(b), (c:1)--(d)",
+    "(a)--(b), (c)--(d) WHERE NOT (a)--(c)",
+    "(a)--(b)--(c), (d)-[:0]-(e:1)",
+    "(a)--(b) OPTIONAL (b)--(c)",
+    "(a:1)--(b) OPTIONAL (b)-[:0]-(c:0)",
+    "(a)--(b)--(c) OPTIONAL (a)-[:1]-(c)",
+    "(a)--(b) OPTIONAL (b)--(c) OPTIONAL (c)--(d:1)",
+    "(a)--(b) OPTIONAL (a)--(c) OPTIONAL (b)--(d:1)",
+    "(a)--(b), (a)--(c) OPTIONAL (a)--(d)",
+    "(a)--(b) OPTIONAL (b)-[p*1..2]-(c)",
+    "(a)--(b)--(c) WHERE degree(a) > 3 OR degree(c) < 5",
+    "(a)--(b)--(c) WHERE a.x > 3 OR b.x > 3 OR c.x IS NULL",
+    "(a)--(b)--(c) WHERE NOT (a)-[:0]-(c) OR degree(b) > 4",
+    "(a)--(b)--(c)--(d) WHERE NOT (a)--(c) OR NOT (b)-[:1]-(d)",
+    "WALK (a)-[p*2..3]-(b)",
+    "(a)-[*1..2]-(b) WHERE a.x < b.x",
+    "(a)--(b) OPTIONAL (b)--(c:2)",
+]
+DIRECTED = [
+    "(a)-->(b) OPTIONAL (b)-->(c)",
+    "(a)-->(b) OPTIONAL (b)<-[:1]-(c:0)",
+    "(a)-[p*1..2]->(b:1)",
+    "(a)-->(b)-->(c) WHERE NOT (a)-->(c) OR NOT (c)-->(a)",
+]
+SEMANTICS = ["isomorphism", "induced", "homomorphism"]
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> InlineRay:
+    return with_ray(monkeypatch)
+
+
+def with_ray(patch: pytest.MonkeyPatch) -> InlineRay:
+    """Have many small tasks run in this process."""
+    patch.setattr(search, "_FIRST", 16)
+    patch.setattr(sharded, "_HOT", 200)
+    patch.setattr(allowance, "_AT_ONCE", 8)
+    patch.setattr(os, "fsync", lambda file: None)
+    patch.setattr(jobs, "_MANIFEST_SECONDS", 0.0)
+    for module in (jobs, cluster_rows):
+        patch.setattr(module, "ROWS_OF_TASK", 400)
+        patch.setattr(module, "FIRST_WORK", 1_000)
+    return replace_ray(patch, nodes=2)
+
+
+@contextmanager
+def sharding() -> Iterator[tuple[mf.Cluster, str]]:
+    """Have many small tasks run in this process, and a folder."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        with_ray(patch)
+        with mf.Cluster() as cluster:
+            yield cluster, folder
+
+
+@dataclass(frozen=True)
+class Data:
+    """A graph that is written into files, too."""
+
+    edges: list[tuple[int, int, Any, int | None]]
+    """Ends, label, and time."""
+    vertices: dict[int, tuple[Any, int | None]]
+    """By id: label, and number."""
+    directed: bool
+
+    def graph(self) -> mf.Graph:
+        return mf.Graph.from_edges(
+            [(u, v) for u, v, _, _ in self.edges],
+            directed=self.directed,
+            vertex_ids=list(self.vertices),
+            vertex_labels=[label for label, _ in self.vertices.values()],
+            vertex_attributes={"x": [number for _, number in self.vertices.values()]},
+            edge_labels=[label for _, _, label, _ in self.edges],
+            edge_attributes={"t": [time for *_, time in self.edges]},
+        )
+
+    def shard(self, cluster: mf.Cluster, folder: Path, memory: int = 100_000) -> Any:
+        def lines(rows: Iterable[tuple[Any, ...]]) -> str:
+            return "".join(",".join("" if one is None else str(one) for one in row) + "\n" for row in rows)
+
+        edges, vertices = folder / "edges.csv", folder / "vertices.csv"
+        edges.write_text(f"from,to,kind,t\n{lines(self.edges)}")
+        vertices.write_text(f"id,label,x\n{lines((one, *rest) for one, rest in self.vertices.items())}")
+        return cluster.shard(
+            edges,
+            folder / "g",
+            directed=self.directed,
+            vertices=vertices,
+            attributes=None,
+            memory=memory,
+            shards=3,
+            src="from",
+            dst="to",
+            label="kind",
+        )
+
+    @classmethod
+    def of(cls, case: QueryCase) -> Data:
+        """Return the graph of a random case."""
+        data = case.data
+        assert data.vertex_attributes is not None
+        assert data.edge_attributes is not None
+        labels = data.edge_labels or [0] * len(data.edges)
+        ends = zip(data.edges, labels, data.edge_attributes["t"], strict=True)
+        of_vertices = data.vertex_labels or [0] * data.num_vertices
+        numbers = zip(of_vertices, data.vertex_attributes["x"], strict=True)
+        return cls([(u, v, label, t) for (u, v), label, t in ends], dict(enumerate(numbers)), data.directed)
+
+
+def random_data(seed: int, *, directed: bool, most: int = 12) -> Data:
+    """Return a graph in which one vertex has an edge to each other one, and some pairs have two."""
+    draws = random.Random(seed)
+    number = draws.randrange(3, most)
+    share = draws.choice([0.1, 0.2, 0.4])
+    pairs = [(u, v) for u in range(number) for v in range(number) if u != v and draws.random() < share]
+    pairs += [(0, v) for v in range(1, number)]
+    pairs += [pair for pair in pairs if draws.random() < 0.2]
+    ids = draws.sample(range(-100, 1000), number)
+    return Data(
+        [(ids[u], ids[v], draws.randrange(2), draws.choice([None, 1, 2, 3])) for u, v in pairs],
+        {one: (draws.randrange(2), draws.choice([None, *range(8)])) for one in ids},
+        directed,
+    )
+
+
+def rows_of(table: Any) -> Counter[tuple[Any, ...]]:
+    """Return the rows of a table."""
+    columns = [
+        [tuple(one) if isinstance(one, list) else one for one in table.column(name).to_pylist()]
+        for name in table.column_names
+    ]
+    return Counter(zip(*columns, strict=True))
+
+
+def counted(call: Callable[[], Any]) -> Any:
+    """Return the result of a call, or the error that says what it refuses."""
+    try:
+        return call()
+    except (mf.ArgumentError, mf.PatternError) as error:
+        return error
+
+
+def check_rows(graph: mf.Graph, query: str, found: Any, options: dict[str, Any]) -> None:
+    """Compare rows with those of the whole graph: occurrences may be told by any of their embeddings."""
+    expected = rows_of(mf.match(graph, query, names=True, **options).to_arrow())
+    if options["symmetry"] == "embeddings":
+        assert found == expected
+        return
+    every = rows_of(mf.match(graph, query, names=True, semantics=options["semantics"]).to_arrow())
+    assert (found.total(), len(found)) == (expected.total(), expected.total())
+    assert set(found) <= set(every)
+
+
+def check_query(data: Data, queries: list[str], memory: int, options: dict[str, Any]) -> None:
+    """Compare counts and rows of queries in a sharded graph with those of the whole graph."""
+    graph = data.graph()
+    with sharding() as (cluster, name):
+        made = data.shard(cluster, Path(name), memory)
+        for number, query in enumerate(queries):
+            expected = counted(lambda query=query: mf.count(graph, query, **options))
+            found = counted(lambda query=query: cluster.count(made, query, **options))
+            if isinstance(expected, Exception):
+                assert isinstance(found, Exception)
+                continue
+            if isinstance(found, Exception):
+                assert "sharded graph" in str(found)
+            else:
+                assert (found, found.complete) == (expected, True)
+            output = Path(name) / f"rows-{number}"
+            listing = counted(lambda query=query: cluster.match(made, query, names=True, **options))
+            if isinstance(listing, Exception):
+                assert "sharded graph" in str(listing)
+                continue
+            check_rows(graph, query, rows_of(listing.to_arrow()), options)
+            written = cluster.match(made, query, output=output, names=True, **options)
+            rows = rows_of(pq.read_table(output))
+            assert (written.rows, written.complete) == (rows.total(), True)
+            check_rows(graph, query, rows, options)
+
+
+OPTIONS: dict[str, Any] = {
+    "semantics": st.sampled_from(SEMANTICS),
+    "symmetry": st.sampled_from(["embeddings", "subgraphs"]),
+    "memory": st.sampled_from([30_000, 1 << 20]),
+}
+
+
+@pytest.mark.turns(4)
+@settings(max_examples=6)
+@given(
+    seed=st.integers(0, 10**6),
+    directed=st.booleans(),
+    queries=st.lists(st.sampled_from(QUERIES + DIRECTED), min_size=3, max_size=3, unique=True),
+    **OPTIONS,
+)
+def test_counts_and_rows_are_those_of_the_whole_graph(
+    seed: int, directed: bool, queries: list[str], semantics: str, symmetry: str, memory: int
+) -> None:
+    data = random_data(seed, directed=directed)
+    check_query(data, queries, memory, {"semantics": semantics, "symmetry": symmetry})
+
+
+FEATURES = ["path", "ring", "walk", "or", "optional", "optpath", "parts", "labels", "negated", "degree"]
+
+
+@pytest.mark.long
+@settings(max_examples=150)
+@given(
+    drawn=st.data(),
+    features=st.frozensets(st.sampled_from(FEATURES), min_size=1, max_size=4),
+    directed=st.booleans(),
+    **OPTIONS,
+)
+def test_random_queries_are_those_of_the_whole_graph(
+    drawn: Any, features: frozenset[str], directed: bool, semantics: str, symmetry: str, memory: int
+) -> None:
+    case = drawn.draw(query_cases(features=features, directed=directed))
+    note(case.text())
+    check_query(Data.of(case), [case.text()], memory, {"semantics": semantics, "symmetry": symmetry})
+
+
+def test_a_list_has_queries_beside_patterns(ray: InlineRay, tmp_path: Path, monkeypatch: Any) -> None:
+    data = random_data(1, directed=False)
+    graph = data.graph()
+    queries = ["(a)--(b)--(c)", "(a)-[*1..2]-(b)", "(a)--(b), (c)--(d)", "(a)--(b)", "(x)--(y)--(z)"]
+    searched: list[list[str]] = []
+
+    def count_sharded(workers: Any, graph: Any, patterns: Any, *options: Any) -> Any:
+        searched.append([str(one) for one in patterns])
+        return counting.count_sharded(workers, graph, patterns, *options)
+
+    monkeypatch.setattr(queries_module, "count_sharded", count_sharded)
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        found = cluster.count(made, queries)
+        assert found == mf.count(graph, queries)
+        assert all(one.complete and one.engine == "cluster" for one in found)
+        (at_once,) = searched
+        assert len(at_once) == len(set(at_once)) == 3  # an edge, one and its reverse, paths of two edges
+        found = cluster.count(made, queries, symmetry="subgraphs")
+        assert found == mf.count(graph, queries, symmetry="subgraphs")
+        with pytest.raises(mf.ArgumentError, match=r"pattern\[2\]: symmetry: expected 'embeddings'"):
+            cluster.count(made, queries, symmetry="subgraphs", semantics="homomorphism")
+
+
+def test_limits_timeouts_and_progress_of_queries(ray: InlineRay, tmp_path: Path) -> None:
+    data = random_data(2, directed=False)
+    graph, query = data.graph(), "(a)-[p*1..3]-(b)"
+    whole = mf.count(graph, query)
+    reports: list[mf.ProgressReport] = []
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        for limit in (0, 5, int(whole), int(whole) + 1):
+            found = cluster.count(made, query, limit=limit)
+            assert (found, found.complete) == (min(limit, whole), whole <= limit)
+            rows = cluster.match(made, query, limit=limit)
+            assert (len(rows.to_numpy()), rows.complete) == (min(limit, whole), whole <= limit)
+        written = cluster.match(made, query, limit=5, output=tmp_path / "rows")
+        assert (written.rows, written.complete) == (5, False)
+        late = cluster.count(made, ["(a)--(b)", query, "(a)--(b), (c)--(d)"], timeout=0.0)
+        assert not all(one.complete for one in late)
+        assert all(
+            one <= two
+            for one, two in zip(late, mf.count(graph, ["(a)--(b)", query, "(a)--(b), (c)--(d)"]), strict=True)
+        )
+        late_rows = cluster.match(made, query, timeout=0.0)
+        assert len(late_rows.to_numpy()) <= whole
+        assert not late_rows.complete
+        cluster.count(made, query, progress=reports.append)
+        assert reports[-1].done == reports[-1].total
+        cluster.match(made, query, progress=reports.append).to_numpy()
+        assert (reports[-1].done, reports[-1].found) == (reports[-1].total, whole)
+
+
+def test_rows_of_queries_have_the_columns_of_whole_graphs(ray: InlineRay, tmp_path: Path) -> None:
+    data = random_data(3, directed=True)
+    graph = data.graph()
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        for names in (True, False):
+            for query in (
+                "(a)-[p*1..2]->(b)",
+                "(a)-->(b) OPTIONAL (b)-->(c)",
+                "(a)-->(b) WHERE a.x = 1 OR b.x = 2",
+            ):
+                expected, found = (
+                    call(query, names=names)
+                    for call in (partial(mf.match, graph), partial(cluster.match, made))
+                )
+                assert found.columns == expected.columns
+                array, whole = found.to_numpy(), expected.to_numpy()
+                assert (array.dtype, array.shape) == (whole.dtype, whole.shape)
+                assert Counter(map(str, array.tolist())) == Counter(map(str, whole.tolist()))
+                schema = mf.match(graph, query, names=names).to_arrow().schema
+                assert (
+                    cluster.match(made, query, names=names)
+                    .to_arrow()
+                    .schema.equals(schema, check_metadata=True)
+                )
+        both = cluster.match(made, ["(a)-->(b)", "(a)-[p*1..2]->(b)"], output=tmp_path / "rows")
+        assert [one.rows for one in both] == mf.count(graph, ["(a)-->(b)", "(a)-[p*1..2]->(b)"])
+        none = cluster.match(made, "(a:none)-[p*1..2]->(b)", output=tmp_path / "none")
+        assert (none.rows, none.complete) == (0, True)
+        assert pq.read_schema(tmp_path / "none" / "part-000000.parquet").names == ["v0", "v1", "p0"]
+        listed = cluster.match(made, "(a:none)-[p*1..2]->(b)")
+        assert (len(listed.to_numpy()), listed.complete) == (0, True)
+        with pytest.raises(mf.MotifluxError, match="found a sharded graph"):
+            next(iter(cluster.match(made, "(a)-[p*1..2]->(b)").graphs()))
+
+
+@pytest.mark.parametrize("symmetry", ["embeddings", "subgraphs"])
+def test_a_job_of_a_query_whose_driver_was_lost_continues(
+    ray: InlineRay, tmp_path: Path, symmetry: Any
+) -> None:
+    data, query = random_data(5, directed=False), "(a)--(b)--(c) OPTIONAL (c)--(d)"
+    options: dict[str, Any] = {"symmetry": symmetry}
+    ran, folder = 0, tmp_path / "rows"
+
+    def lose_driver() -> None:
+        nonlocal ran
+        ran += 1
+        if ran == 6:
+            raise SystemExit
+
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        ray.before = lose_driver
+        with pytest.raises(SystemExit):
+            cluster.match(made, query, output=folder, job="mine", names=True, **options)
+        ray.before = None
+        with pytest.raises(mf.OutputError, match=r"others: .*pattern"):
+            cluster.match(
+                made, f"{query} OPTIONAL (a)--(c)", output=folder, job="mine", names=True, **options
+            )
+        ray.loses = 0.1
+        written = cluster.match(made, query, output=folder, job="mine", names=True, **options)
+        assert (written.resumed, written.complete) == (5, True)
+        check_rows(
+            data.graph(), query, rows_of(pq.read_table(folder)), options | {"semantics": "isomorphism"}
+        )
+
+
+REFUSED: list[tuple[str, str | None, str]] = [
+    (
+        "(a)--(b), (c)--(d) WHERE a.x < c.x",
+        "pattern: expected comparisons within one connected part, for a sharded graph",
+        "list its parts one by one",
+    ),
+    ("(a)--(b), (c)--(d)", None, "a connected pattern for rows of a sharded graph"),
+    ("(a)--(b), (c)--(d) OPTIONAL (b)--(e)", "one connected part beside OPTIONAL", "list its parts"),
+    *(
+        (query, told, told)
+        for query, told in [
+            ("(a)--(b) OPTIONAL (b)-[*1..2]-(c:1)", "OPTIONAL paths of one edge or more to any vertex"),
+            ("(a)--(b) OPTIONAL (b)--(c {x: 1})", "OPTIONAL edges to new vertices with labels alone"),
+            ("(a)--(b) OPTIONAL (b)--(c) WHERE NOT (c)-[:1]-()", "no negated edges behind OPTIONAL"),
+            ("WALK (a)-[*3]-(b) OPTIONAL (b)--(c)", "no WALK or may_equal beside OPTIONAL"),
+            ("(a)-[x*1..2]-(b) WHERE increasing(x.t)", "found one of edges"),
+            ("(a)-[*1..2]-(b) RETURN DISTINCT a", "no DISTINCT"),
+        ]
+    ),
+    ("(a)--(b) WHERE NOT (a)-[:1]-() OR NOT (b)-[:0]-()", None, "beside OR across edges"),
+]
+
+
+def test_what_a_sharded_graph_cannot_tell_of_queries_is_refused_by_name(
+    ray: InlineRay, tmp_path: Path
+) -> None:
+    data = random_data(4, directed=False)
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        graph, before = data.graph(), len(ray.names)
+        for query, of_count, of_match in REFUSED:
+            if of_count is not None:
+                with pytest.raises(mf.MotifluxError, match=of_count):
+                    cluster.count(made, query)
+            with pytest.raises(mf.MotifluxError, match=of_match):
+                cluster.match(made, query)
+            with pytest.raises(mf.MotifluxError, match=of_match):
+                cluster.match(made, query, output=tmp_path / "rows")
+        assert len(ray.names) == before  # no task ran
+        for query, of_count, _ in REFUSED:
+            if of_count is None:
+                assert cluster.count(made, query) == mf.count(graph, query)
+        with pytest.raises(
+            mf.ArgumentError, match="semantics: expected 'isomorphism' or 'homomorphism' beside"
+        ):
+            cluster.count(made, "(a)--(b) OPTIONAL (b)--(c)", semantics="induced")
+        with pytest.raises(mf.ArgumentError, match="copies: expected False for a sharded graph"):
+            cluster.count(made, "(a)-[*1..2]-(b)", copies=True)
+        with pytest.raises(mf.ArgumentError, match="no queries of several"):
+            cluster.sample(made, "(a)-[*1..2]-(b)", 1)
+
+
+def test_explain_tells_the_plan_of_each_pattern(ray: InlineRay, tmp_path: Path) -> None:
+    data, query = random_data(4, directed=False), "(a)--(b) OPTIONAL (b)-[:0]-(c:1)"
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        before = len(ray.names)
+        told = cluster.explain(made, query)
+        assert len(ray.names) == before  # no task ran
+        assert isinstance(told, mf.QueryExplanation)
+        assert [one.report.pattern.text for one in told.parts] == [
+            "(a)--(b), (b)-[:0]-(c:1)",
+            "(a)--(b), NOT (b)-[:0]-(:1)",
+            "(a:1)--(b), (b)-[:0]-(a), NOT (b)-[:0]-(:1 EXCEPT a)",
+        ]
+        assert "the sum of 3 counts" in told
+        ran = cluster.explain(made, query, analyze=True)
+        assert isinstance(ran, mf.QueryExplanation)
+        counts = [one.report.actual.count for one in ran.parts if one.report.actual is not None]
+        assert sum(counts) == mf.count(data.graph(), query)
+        with pytest.raises(mf.ArgumentError, match="comparisons within one connected part"):
+            cluster.explain(made, "(a)--(b), (c)--(d) WHERE a.x < c.x")
