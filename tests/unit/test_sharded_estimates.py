@@ -135,6 +135,23 @@ def test_ranges_are_drawn_only_if_a_count_is_expected_to_have_more_parts(
         assert drawn.low <= mf.count(graph, house) <= drawn.high
 
 
+def test_an_estimate_of_a_query_adds_up_those_of_its_patterns(ray: InlineRay, tmp_path: Path) -> None:
+    query = "(a)-[*3..4]-(a)"
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path)
+        exact = mf.count(graph, query)
+        found = cluster.estimate(made, query, samples=10 * GROUP, seed=5, confidence=0.9999)
+        assert (found.samples, found.estimator, found.complete) == (10 * GROUP, "ranges", True)
+        assert found.low <= exact <= found.high
+        assert found.low < found.value < found.high
+        whole, one = cluster.estimate(made, [query, TRIANGLE], samples=10**9)
+        assert (whole.estimator, whole.value, one.value) == ("exact", exact, mf.count(graph, TRIANGLE))
+        with pytest.raises(mf.ArgumentError, match="connected patterns"):
+            cluster.estimate(made, "(a)--(b), (c)--(d)")
+        with pytest.raises(mf.ArgumentError, match="for a sharded graph"):
+            cluster.estimate(made, "(a)--(b) OPTIONAL (b)-[*1..2]-(a)")
+
+
 def test_an_estimate_that_nothing_matches_names_the_device(ray: InlineRay, tmp_path: Path) -> None:
     with mf.Cluster() as cluster:
         made, _ = made_in(cluster, tmp_path, 30)

@@ -46,6 +46,10 @@ QUERIES = [
     "WALK (a)-[p*2..3]-(b)",
     "(a)-[*1..2]-(b) WHERE a.x < b.x",
     "(a)--(b) OPTIONAL (b)--(c:2)",
+    "(a)--(b) OPTIONAL (b)-[y]-(c:1) WHERE y.t > 1",
+    "(a)-[x]-(b)-[y]-(c) WHERE x.t = 1 OR y.t = 2",
+    "WALK (a)-[p*2..3]-(b) WHERE NOT (a)-[:0]-(b) OR NOT (a)-[:1]-(b)",
+    "(a)--(b)--(c) WHERE NOT (a)-[:0]-(c) OR a.x = 1 OPTIONAL (b)--(d:1)",
 ]
 DIRECTED = [
     "(a)-->(b) OPTIONAL (b)-->(c)",
@@ -271,6 +275,32 @@ def test_a_list_has_queries_beside_patterns(ray: InlineRay, tmp_path: Path, monk
         assert found == mf.count(graph, queries, symmetry="subgraphs")
         with pytest.raises(mf.ArgumentError, match=r"pattern\[2\]: symmetry: expected 'embeddings'"):
             cluster.count(made, queries, symmetry="subgraphs", semantics="homomorphism")
+
+
+def test_searches_stop_once_one_count_passes_a_limit(
+    ray: InlineRay, tmp_path: Path, monkeypatch: Any
+) -> None:
+    data = random_data(1, directed=False)
+    limits: list[int | None] = []
+
+    def count_sharded(workers: Any, graph: Any, patterns: Any, request: Any, *options: Any) -> Any:
+        limits.append(request.limit)
+        return counting.count_sharded(workers, graph, patterns, request, *options)
+
+    monkeypatch.setattr(queries_module, "count_sharded", count_sharded)
+    paths, subtracted = "(a)-[*1..2]-(b)", "(a)--(b), (c)--(d)"
+    either = "(a)--(b)--(c) WHERE a.x = 1 OR c.x = 1 OR degree(b) > 2"
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        for queries, symmetry, limit in (
+            ([paths], "embeddings", 4),
+            ([paths, subtracted], "embeddings", None),
+            ([either], "subgraphs", 7),
+        ):
+            found = cluster.count(made, queries, limit=3, symmetry=symmetry)
+            assert found == mf.count(data.graph(), queries, limit=3, symmetry=symmetry) == [3] * len(queries)
+            assert not any(one.complete for one in found)
+            assert limits.pop() == limit
 
 
 def test_limits_timeouts_and_progress_of_queries(ray: InlineRay, tmp_path: Path) -> None:

@@ -382,10 +382,9 @@ class Cluster(Connected):
         if isinstance(graph, ShardedGraph):
             check_known(options, EstimateOptions.__optional_keys__)
             queries, several = as_queries(pattern)
-            patterns = patterns_of(pattern, queries)
             with self._here(pattern):
                 chosen, kind = _chosen(options), _kind_of(gpus)
-                estimates = estimate_sharded(self._workers, graph, patterns, options, chosen, kind)
+                estimates = estimate_sharded(self._workers, graph, queries, options, chosen, kind)
             return estimates if several else estimates[0]
         with self._here(pattern, gpus):
             data = self._graph(graph)

@@ -33,6 +33,8 @@ class PatternCounter(Protocol):
 
     graph: Graph
     """The graph, or one of its direction and labels."""
+    stops_at_limits: bool
+    """Whether a search may stop once the limit of a query is passed by the count of one of its patterns."""
 
     def ends(self, request: Request) -> PossibleEnds:
         """Return who says which possible ends of optional edges there are."""
@@ -57,6 +59,8 @@ class PatternCounter(Protocol):
 
 class LocalCounter:
     """Counts in a graph of this process."""
+
+    stops_at_limits = False
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -107,9 +111,7 @@ def count_queries(
             where.check(query, sums[-1])
     counter = _Counter(where, request, deadline)
     try:
-        counter.count(
-            [counted for one in sums for counted in one.counted], [t for one in sums for t in one.terms]
-        )
+        counter.count(sums)
     except KeyboardInterrupt as stop:
         counter.note(partial_result(stop))
         replace_partial(stop, [counter.put_together(one) for one in sums])
@@ -173,6 +175,11 @@ class Sum:
             for product, _ in term.products
             for pattern in product
         ]
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether no count is subtracted."""
+        return all(factor > 0 for term in self.terms for _, factor in term.products)
 
     @property
     def searched(self) -> list[Counted]:
@@ -274,22 +281,45 @@ class _Counter:
         self._found: dict[_Key, Count] = {}
         self._rows: dict[int, tuple[int, bool]] = {}
 
-    def count(self, counted: Sequence[Counted], terms: Sequence[Term]) -> None:
+    def count(self, sums: Sequence[Sum]) -> None:
         """Count patterns, all of a graph in one call, and then the rows that are counted one by one."""
         groups: dict[tuple[Symmetry, int, Semantics], list[Counted]] = {}
-        for one in {one.key: one for one in counted}.values():
+        for one in {one.key: one for whole in sums for one in whole.counted}.values():
             semantics = one.semantics or self._request.semantics
             groups.setdefault((one.symmetry, id(one.graph), semantics), []).append(one)
+        limits = self._limits(sums)
         for group in groups.values():
             self._counting = group
-            request = replace(group[0].request(self._request), limit=None)
+            own = [limits.get(one.key) for one in group]
+            limit = None if None in own else max(one for one in own if one is not None)
+            request = replace(group[0].request(self._request), limit=limit)
             chosen = [one.pattern for one in group]
             self.note(self._where.counts(group[0].graph, chosen, request, self._deadline))
-        for term in terms:
+        for term in (term for whole in sums for term in whole.terms):
             if term.listed is not None:
                 limit = None if self._request.limit is None else self._request.limit * term.divisor
                 request = replace(self._request, semantics=term.semantics or self._request.semantics)
                 self._rows[id(term)] = self._where.rows(term.listed, request, self._deadline, limit)
+
+    def _limits(self, sums: Sequence[Sum]) -> dict[_Key, int]:
+        """Return counts of patterns, by their keys, that each pass the limits of all sums alone.
+
+        Other patterns are counted to the end: those of products, and beside counts that are subtracted.
+        """
+        found: dict[_Key, int] = {}
+        if self._request.limit is None or not self._where.stops_at_limits:
+            return found
+        whole: set[_Key] = set()
+        for one in sums:
+            for term in one.terms:
+                for product, _ in term.products:
+                    keys = {Counted(each, term.symmetry, term.graph, term.semantics).key for each in product}
+                    if len(product) > 1 or not one.adds_up:
+                        whole |= keys
+                    for key in keys:
+                        limit = self._request.limit * term.divisor + 1
+                        found[key] = max(found.get(key, 0), limit)
+        return {key: limit for key, limit in found.items() if key not in whole}
 
     def note(self, counts: Sequence[Count] | None) -> None:
         """Keep the counts of the patterns that were counted last."""

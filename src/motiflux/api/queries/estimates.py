@@ -22,7 +22,7 @@ from motiflux.sampling.stopping import Rules
 from motiflux.types import Semantics, Symmetry
 
 if TYPE_CHECKING:
-    from motiflux.api.queries.counts import Sum
+    from motiflux.api.queries.counts import PatternCounter, Sum
 
 _SEEDS = 2**64
 _STEP = 0x9E3779B97F4A7C15
@@ -50,7 +50,10 @@ class Estimating:
 
 
 def estimate_query(
-    query: Query, call: Estimating, estimate: Callable[[Pattern, Estimating], Estimate]
+    query: Query,
+    call: Estimating,
+    estimate: Callable[[Pattern, Estimating], Estimate],
+    where: PatternCounter | None = None,
 ) -> Estimate:
     """Return the estimate of a query.
 
@@ -58,6 +61,8 @@ def estimate_query(
     ----------
     estimate
         Estimates one pattern.
+    where
+        Says how the query is counted; None: in the graph of the call.
 
     Raises
     ------
@@ -69,7 +74,10 @@ def estimate_query(
 
     query, request = without_induced(query, call.request, directed=call.graph.directed)
     call = replace(call, request=request)
-    return estimate_sum(_patterns(query, sum_of(query, request, LocalCounter(call.graph))), call, estimate)
+    where = where or LocalCounter(call.graph)
+    whole = sum_of(query, request, where)
+    where.check(query, whole)
+    return estimate_sum(_patterns(query, whole), call, estimate)
 
 
 def estimate_sum(

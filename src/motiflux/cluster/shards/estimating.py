@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiflux.api.estimating import MAX_SEED, shown_progress
+from motiflux.api.queries.estimates import Estimating, estimate_query
 from motiflux.arguments import check_integer
 from motiflux.cluster.shards.counting import LEAST_SECONDS, ShardedSearch, job_of
 from motiflux.cluster.shards.planning import plan_search
+from motiflux.cluster.shards.queries import ShardedCounter
 from motiflux.cluster.shards.ranges import Ranges
 from motiflux.cluster.shards.reading import expected_parts
 from motiflux.cluster.shards.reasons import reason_of
@@ -22,7 +24,7 @@ from motiflux.cluster.shards.tasks import count_range
 from motiflux.cluster.shares import Order, Shares, arcs_of, roots
 from motiflux.cluster.tasks import Bounds, Done
 from motiflux.errors import ArgumentError
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, Query
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
@@ -260,12 +262,12 @@ class _Estimating:
 def estimate_sharded(
     workers: Workers,
     graph: ShardedGraph,
-    patterns: Sequence[Pattern],
+    queries: Sequence[Pattern | Query],
     options: Mapping[str, Any],
     chosen: Mapping[str, Any],
     kind: str | None = None,
 ) -> list[Estimate]:
-    """Return the estimate of each pattern.
+    """Return the estimate of each pattern or query.
 
     Parameters
     ----------
@@ -281,18 +283,32 @@ def estimate_sharded(
     request = make_request(**chosen, progress=None)
     check_symmetry(request.semantics, request.symmetry)
     graph.served()  # refuses a closed one
-    device = workers.device_on(kind)
+
+    def estimate(pattern: Pattern, call: Estimating) -> Estimate:
+        return _estimate(workers, graph, pattern, call, kind)
+
     found = []
-    for pattern in patterns:
+    for query in queries:
         with shown_progress(options.get("progress", False), rules) as callback:
-            deadline = Deadline.after(request.timeout)
-            on_gpu = kind is not None
-            view, planned = plan_search(graph, pattern, request, deadline, on_gpu=on_gpu, as_on_cpus=True)
-            if planned is None:
-                found.append(unknown_estimate(rules, device, deadline.elapsed()))
-            elif planned.plan.impossible is not None:
-                found.append(replace(exact_estimate(0, deadline.elapsed()), device=device))
+            began = time.perf_counter()
+            call = Estimating(graph.sketch, request, rules, "auto", seed, callback, began)
+            if isinstance(query, Query):
+                found.append(estimate_query(query, call, estimate, ShardedCounter(workers, graph, kind)))
             else:
-                call = _Estimating(workers, view, planned, rules, seed, callback, deadline, kind)
-                found.append(call.run())
+                found.append(estimate(query, call))
     return found
+
+
+def _estimate(
+    workers: Workers, graph: ShardedGraph, pattern: Pattern, call: Estimating, kind: str | None
+) -> Estimate:
+    """Return the estimate of one pattern."""
+    request, rules = call.request, call.rules
+    deadline = Deadline.after(request.timeout)
+    on_gpu, device = kind is not None, workers.device_on(kind)
+    view, planned = plan_search(graph, pattern, request, deadline, on_gpu=on_gpu, as_on_cpus=True)
+    if planned is None:
+        return unknown_estimate(rules, device, deadline.elapsed())
+    if planned.plan.impossible is not None:
+        return replace(exact_estimate(0, deadline.elapsed()), device=device)
+    return _Estimating(workers, view, planned, rules, call.seed, call.callback, deadline, kind).run()

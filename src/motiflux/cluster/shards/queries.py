@@ -61,6 +61,8 @@ class ShardedCounter:
         See `count_sharded`.
     """
 
+    stops_at_limits = True
+
     def __init__(self, workers: Workers, sharded: ShardedGraph, kind: str | None) -> None:
         self._workers, self._sharded, self._kind = workers, sharded, kind
         self.graph = sharded.sketch
