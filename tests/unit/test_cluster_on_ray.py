@@ -197,3 +197,41 @@ def test_conditions_of_a_sharded_graph_are_exact_though_its_servers_and_a_worker
     assert told.report.actual.count == mf.count(whole, patterns[0])
     assert "age > 30" in told
     made.close()
+
+
+@pytest.mark.long
+def test_queries_of_a_sharded_graph_are_exact_though_its_servers_and_a_worker_are_killed(
+    cluster: mf.Cluster, graph: mf.Graph, tmp_path: Path
+) -> None:
+    import ray
+
+    edges = graph.to_edges()
+    ends = edges.src, edges.dst
+    mf.write_graph(mf.Graph.from_edges(ends, directed=graph.directed), tmp_path / "g.npz")
+    made = cluster.shard(tmp_path / "g.npz", tmp_path / "shards", memory="1MB", shards=3)
+    killer = Killer(cluster, 1)
+
+    def kill(report: mf.ProgressReport) -> None:
+        if killer._left:
+            for actor in made.served().actors:
+                ray.kill(actor, no_restart=False)
+        killer(report)
+
+    rows = [
+        f"{TRIANGLE} WHERE degree(a) > 60 OR degree(c) > 60",
+        "(a)--(b) WHERE degree(a) < 6 OPTIONAL (a)--(c)",
+    ]
+    queries = ["(a)-[*3..4]-(a)", f"{TRIANGLE} OPTIONAL (a)--(d)", "(a)--(b)--(c)--(a), (d)--(e)", *rows]
+    assert cluster.count(made, queries, progress=kill) == mf.count(graph, queries)
+    assert killer._left == 0
+    killer._left = 1
+    written = cluster.match(made, rows, output=tmp_path / "rows", job="mine", names=True, progress=kill)
+    assert killer._left == 0
+    for query, one in zip(rows, written, strict=True):
+        expected, found = (
+            Counter(map(repr, table.to_pylist()))
+            for table in (mf.match(graph, query, names=True).to_arrow(), parquet.read_table(one.path))
+        )
+        assert (found, one.complete) == (expected, True)
+        assert Counter(map(repr, cluster.match(made, query, names=True).to_arrow().to_pylist())) == expected
+    made.close()
