@@ -1,10 +1,16 @@
-"""Graphs with copies of edges, sharded in this process: files as those of a cluster, but no Ray."""
+"""Graphs with copies of edges, sharded in this process: files as those of a cluster, but no Ray.
+
+``python -m tests.sharded_copies BYTES`` prints the memory of a search, as `tests.sharded_memory` does.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -156,3 +162,31 @@ def planned(graph: ShardedGraph, pattern: str, **options: Any) -> Planned:
     found = ranged(subject.sketch, subject.pattern, request, Deadline.after(None), allowed=subject.allowed)
     assert found is not None
     return Planned(graph, subject, found)
+
+
+def main(memory: int) -> None:
+    """Measure a search."""
+    from tests.sharded_memory import Peak
+
+    pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time AND x.amount > 2 * y.amount"
+    draws = np.random.default_rng(3)
+    ends = draws.integers(0, 8_000, (150_000, 2))
+    ends = np.concatenate([ends, ends[:50_000], ends[:50_000]])
+    columns = {"time": draws.integers(0, 100_000, len(ends)), "amount": draws.random(len(ends))}
+    graph = mf.Graph.from_edges(ends, directed=True, edge_attributes=columns, self_loops="drop")
+    with TemporaryDirectory() as folder:
+        made = planned(write_shards(graph, 3, folder, 1 << 30), pattern)
+        search, last = made.search(memory, near=3), made.graph.layout.entries
+        first = last // 2
+        for _ in range(2):  # the first search imports and compiles
+            peak = Peak()
+            with peak:
+                found = search.each(first, last, None, None, search.counted)
+        whole = made.search(1 << 30)
+        expected = whole.each(first, last, None, None, whole.counted).total
+    facts = {"peak": peak.nbytes, "parts": found.parts}
+    print(json.dumps({**facts, "total": found.total, "expected": expected}))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

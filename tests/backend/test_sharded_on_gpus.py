@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -151,6 +153,26 @@ def test_gpus_count_with_conditions_on_edges(ray: InlineRay, device: str, tmp_pa
         ):
             expected = mf.count(graph, pattern, device="cpu")
             assert cluster.count(made, pattern, device=device) == expected > 0
+
+
+def test_cpus_compare_edges_where_tasks_have_gpus(ray: InlineRay, device: str, tmp_path: Path) -> None:
+    paths, vertices, graph = write_files(tmp_path, 1, directed=False)
+    pattern = "(a)-[x]-(b)-[y]-(c) WHERE x.amount < y.amount"
+    with mf.Cluster() as cluster:
+        made = cluster.shard(
+            paths, tmp_path / "g", attributes=None, vertices=vertices, shards=2, memory="4MB", **NAMES
+        )
+        found = cluster.count(made, pattern, device=device)
+        assert found == mf.count(graph, pattern, device="cpu") > 0
+        assert found.reason == "the graph is sharded; CPUs search its parts: it compares attributes"
+        rows = cluster.match(made, pattern, device=device).to_numpy().tolist()
+        expected_rows = mf.match(graph, pattern, device="cpu").to_numpy().tolist()
+        assert Counter(map(tuple, rows)) == Counter(map(tuple, expected_rows))
+        at_vertices = cluster.count_per_vertex(made, pattern, device=device)
+        expected = mf.count_per_vertex(graph, pattern, device="cpu").counts
+        assert np.array_equal(at_vertices.counts, expected[graph.vertex_index(at_vertices.ids)])
+        with pytest.raises(mf.ArgumentError, match="copies"):
+            cluster.count(made, pattern, device=device, copies=True)
 
 
 def test_a_cluster_without_gpus_says_so(

@@ -200,6 +200,55 @@ def test_conditions_of_a_sharded_graph_are_exact_though_its_servers_and_a_worker
 
 
 @pytest.mark.long
+def test_compared_edges_of_a_sharded_graph_are_exact_though_its_servers_and_a_worker_are_killed(
+    cluster: mf.Cluster, tmp_path: Path
+) -> None:
+    import ray
+
+    draws = np.random.default_rng(4)
+    ends = draws.integers(0, 3_000, (30_000, 2))
+    ends = np.concatenate([ends, ends[:9_000]])
+    columns = {
+        "time": draws.integers(0, 30 * 86_400, len(ends)).astype("M8[s]"),
+        "amount": draws.lognormal(5, 1, len(ends)),
+        "tag": draws.choice(["cash", "card", "wire"], len(ends)),
+    }
+
+    def made_of(some: slice) -> mf.Graph:
+        own = {name: column[some] for name, column in columns.items()}
+        return mf.Graph.from_edges(ends[some], directed=True, edge_attributes=own, self_loops="drop")
+
+    paths = [tmp_path / f"{part}.mfg" for part in range(3)]
+    for part, path in enumerate(paths):
+        mf.write_graph(made_of(slice(part, None, 3)), path)
+    whole = made_of(slice(None))
+    made = cluster.shard(paths, tmp_path / "shards", attributes=None, memory="8MB", shards=3)
+    patterns = [
+        "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time AND y.amount >= 0.9 * x.amount WITHIN 1d OF time",
+        "(a)-[x]->(b)-[y]->(c)-[z]->(a) WHERE x.time < y.time AND y.time < z.time AND x.tag = 'cash'",
+        "(a)-[x]->(b)<-[y]-(c) WHERE x.tag < y.tag WITHIN 6h OF time",
+    ]
+    killer = Killer(cluster, 1)
+
+    def kill(report: mf.ProgressReport) -> None:
+        if killer._left:
+            for actor in made.served().actors:
+                ray.kill(actor, no_restart=False)
+        killer(report)
+
+    assert cluster.count(made, patterns, progress=kill) == mf.count(whole, patterns)
+    assert killer._left == 0
+    assert cluster.count(made, patterns, copies=True) == mf.count(whole, patterns, copies=True)
+    for pattern in patterns[:2]:
+        expected = Counter(map(tuple, mf.match(whole, pattern).to_numpy().tolist()))
+        assert Counter(map(tuple, cluster.match(made, pattern).to_numpy().tolist())) == expected
+        at_vertices, local = cluster.count_per_vertex(made, pattern), mf.count_per_vertex(whole, pattern)
+        assert (at_vertices.counts == local.counts[whole.vertex_index(at_vertices.ids)]).all()
+        assert cluster.estimate(made, pattern).value == expected.total()
+    made.close()
+
+
+@pytest.mark.long
 def test_queries_of_a_sharded_graph_are_exact_though_its_servers_and_a_worker_are_killed(
     cluster: mf.Cluster, graph: mf.Graph, tmp_path: Path
 ) -> None:

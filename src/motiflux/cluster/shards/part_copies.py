@@ -62,7 +62,7 @@ class PartCopies:
         self.fetched = 0
 
     def of(
-        self, plan: Plan, rows: RowsOfPlan, part: Part, vertices: Ids, room: int
+        self, plan: Plan, rows: RowsOfPlan, part: Part, vertices: Ids, room: int, threads: int
     ) -> dict[int, CopyIndex] | TooLarge:
         """Return the copies of each variable of a plan that is an edge, by its position.
 
@@ -71,7 +71,7 @@ class PartCopies:
         vertices
             The vertices of the part, by their numbers in it.
         room
-            Bytes for all copies.
+            Bytes for all copies, and for what the threads of a search take for some of them.
         """
         made: dict[tuple[int, CopyKey], CopyIndex] = {}
         found: dict[int, CopyIndex] = {}
@@ -85,7 +85,7 @@ class PartCopies:
                     return index
                 made[which] = index
             found[at] = made[which]
-        scratch = sum(_scratch_bytes(one) for one in found.values())
+        scratch = threads * sum(_scratch_bytes(one) for one in found.values())
         if scratch + sum(one.nbytes for one in made.values()) > room:
             return TooLarge()
         return found

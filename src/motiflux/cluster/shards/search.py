@@ -22,7 +22,7 @@ from motiflux.cluster.shards.values import VertexValues
 from motiflux.cluster.shares import Item
 from motiflux.cluster.shares import roots as roots_item
 from motiflux.cpu import native
-from motiflux.errors import ClusterError, InternalError
+from motiflux.errors import ClusterError, CountOverflowError, InternalError
 from motiflux.graph.copies import CopyIndex
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
@@ -334,7 +334,7 @@ class RangeSearch:
             return True
         vertices = self.gathering.vertices()
         room = self._room_of_copies - vertices.nbytes
-        found = self._copies.of(plan, rows, part, vertices, room)
+        found = self._copies.of(plan, rows, part, vertices, room, self.threads)
         if isinstance(found, TooLarge):
             return False
         self._indexes = found
@@ -458,11 +458,20 @@ class RangeSearch:
         return steps
 
     def counted(self, part: Part, search: MakeSearch, item: Item) -> int:
-        """Return the number of embeddings in a part."""
+        """Return the number of embeddings in a part.
+
+        Raises
+        ------
+        CountOverflowError
+            It is too large.
+        """
         portion = ([item], None, None, None)
-        total, stop, _ = _native.count_portion(
-            search(), portion, self.threads, native.native_limit(None), None
-        )
+        try:
+            total, stop, _ = _native.count_portion(
+                search(), portion, self.threads, native.native_limit(None), None
+            )
+        except OverflowError as error:
+            raise CountOverflowError(str(error)) from error
         if stop != native.Stop.NONE:
             raise ClusterError(f"a search of a part ended early: {stop}")
         return total
