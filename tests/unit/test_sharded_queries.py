@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.cluster import jobs
 from motiflux.cluster import rows as cluster_rows
-from motiflux.cluster.shards import allowance, counting, search, sharded
+from motiflux.cluster.shards import allowance, counting, distinct, search, sharded
 from motiflux.cluster.shards import queries as queries_module
 from tests.inline_ray import InlineRay, replace_ray
 from tests.query_cases import QueryCase, query_cases
@@ -450,9 +450,9 @@ REFUSED: list[tuple[str, str | None, str]] = [
             ("(a)--(b) OPTIONAL (b)--(c {x: 1})", "OPTIONAL edges to new vertices with labels alone"),
             ("(a)--(b) OPTIONAL (b)--(c) WHERE NOT (c)-[:1]-()", "no negated edges behind OPTIONAL"),
             ("WALK (a)-[*3]-(b) OPTIONAL (b)--(c)", "no WALK or may_equal beside OPTIONAL"),
-            ("(a)-[*1..2]-(b) RETURN DISTINCT a", "no DISTINCT"),
         ]
     ),
+    ("(a)-[*1..2]-(b) RETURN DISTINCT a", None, "no DISTINCT"),
     ("(a)--(b) WHERE NOT (a)-[:1]-() OR NOT (b)-[:0]-()", None, "beside OR across edges"),
 ]
 
@@ -504,3 +504,53 @@ def test_explain_tells_the_plan_of_each_pattern(ray: InlineRay, tmp_path: Path) 
         assert sum(counts) == mf.count(data.graph(), query)
         with pytest.raises(mf.ArgumentError, match="comparisons within one connected part"):
             cluster.explain(made, "(a)--(b), (c)--(d) WHERE a.x < c.x")
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("directed", [False, True])
+def test_distinct_rows_are_counted_once(ray: InlineRay, tmp_path: Path, directed: bool) -> None:
+    data = random_data(7, directed=directed)
+    graph = data.graph()
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        ray.loses = 0.05
+        for query in (
+            "(a)--(b)--(c) RETURN DISTINCT c, a",
+            "(a:1)-[*1..3]-(b) RETURN DISTINCT b",
+            "(a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT a, c",  # c may be missing
+            "(a)--(b)--(c) WHERE a.x = 1 OR NOT (a)-[:0]-(c) RETURN DISTINCT b, a",
+        ):
+            for semantics in ("isomorphism", "homomorphism"):
+                found = cluster.count(made, query, semantics=semantics)
+                assert (found, found.complete) == (mf.count(graph, query, semantics=semantics), True)
+        paths = "(a)--(b)--(c)"
+        whole = mf.count(graph, paths, distinct=["a"])
+        both = cluster.count(made, [paths, "(a)-[*1..2]-(c)"], distinct=["a"])
+        assert both == mf.count(graph, [paths, "(a)-[*1..2]-(c)"], distinct=["a"])
+        mixed = [paths, f"{paths} RETURN DISTINCT b", "(a)--(b), (c)--(d)"]
+        assert cluster.count(made, mixed) == mf.count(graph, mixed)
+        for limit in (1, int(whole), int(whole) + 1):
+            found = cluster.count(made, paths, distinct=["a"], limit=limit)
+            assert (found, found.complete) == (min(limit, whole), whole <= limit)
+        late = cluster.count(made, paths, distinct=["a"], timeout=0.0)
+        assert late <= whole
+        assert not late.complete
+
+
+def test_distinct_rows_that_do_not_fit_are_an_error(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = random_data(7, directed=False)
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        options: list[dict[str, Any]] = [
+            {"having": "count(b) > 1"},
+            {"symmetry": "subgraphs"},
+            {"copies": True},
+        ]
+        for one in [*options, {"device": "cuda"}]:
+            with pytest.raises(mf.ArgumentError, match=next(iter(one))):
+                cluster.count(made, "(a)--(b)--(c)", distinct=["a"], **one)
+        monkeypatch.setattr(distinct, "_COPIES", 4_000)
+        with pytest.raises(mf.ClusterError, match=r"at most 1 distinct rows.*match\(output=\)"):
+            cluster.count(made, "(a)--(b)--(c)", distinct=["a"])

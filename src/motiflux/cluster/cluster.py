@@ -12,8 +12,9 @@ from motiflux.api.estimating import estimate
 from motiflux.api.explaining import Explanation, explain
 from motiflux.api.listing import Listing, Search
 from motiflux.api.matching import DEFAULT_BATCH_ROWS, match
-from motiflux.api.pattern_list import as_queries
+from motiflux.api.pattern_list import as_queries, naming_pattern
 from motiflux.api.per_vertex import count_per_edge, count_per_vertex
+from motiflux.api.projecting import projections_of
 from motiflux.api.random_rows import sample
 from motiflux.api.subject import GraphLike
 from motiflux.arguments import check_integer, check_seconds
@@ -32,6 +33,7 @@ from motiflux.cluster.options import (
 )
 from motiflux.cluster.shards.census import census_sharded
 from motiflux.cluster.shards.counting import count_sharded, patterns_of
+from motiflux.cluster.shards.distinct import count_distinct_sharded
 from motiflux.cluster.shards.edge_calls import count_per_edge_sharded, edge_orbits_sharded
 from motiflux.cluster.shards.estimating import estimate_sharded
 from motiflux.cluster.shards.explaining import explain_sharded
@@ -136,7 +138,8 @@ class Cluster(Connected):
     ) -> Count | list[Count]:
         """Count embeddings; see `motiflux.count`.
 
-        Several patterns are searched at once. With `distinct` and `having`, a call is one task. With
+        Several patterns are searched at once. With `distinct` and `having`, a call is one task; in a sharded
+        graph, tasks list all rows, and the different ones have to fit into the graph's `memory` here. With
         ``device="cuda"``, each task has one GPU, on which the graph has to fit and stays for later calls. All
         GPUs that count have to be of one kind. Of a sharded graph, parts of `memory` bytes are on the GPU.
 
@@ -152,13 +155,17 @@ class Cluster(Connected):
         DeviceMemoryError
             The graph or the search does not fit on a GPU, or into `gpu_memory`.
         """
-        if options.get("device", "auto") not in ("auto", "cpu") and not isinstance(graph, ShardedGraph):
+        rows = options.get("distinct") is not None or options.get("having") is not None
+        if options.get("device", "auto") not in ("auto", "cpu") and (
+            rows or asks_for_rows(pattern) or not isinstance(graph, ShardedGraph)
+        ):
             _refuse_on_gpus(pattern, options)
         gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
+            if rows or asks_for_rows(pattern):
+                return self._count_rows_sharded(graph, pattern, options)
             return self._count_sharded(graph, pattern, options, _kind_of(gpus))
         data = self._graph(graph)
-        rows = options.get("distinct") is not None or options.get("having") is not None
         if gpus is None and (rows or asks_for_rows(pattern) or options.get("copies")):
             counted: Count | list[Count] = self._whole("count", data, pattern, options)
             return counted
@@ -187,6 +194,34 @@ class Cluster(Connected):
                     workers, graph, queries, request, deadline, kind, named=several
                 )
         return counts if several else counts[0]
+
+    def _count_rows_sharded(
+        self,
+        graph: ShardedGraph,
+        pattern: QueryLike | Sequence[QueryLike],
+        options: CountOptions,
+    ) -> Count | list[Count]:
+        """Count distinct rows in a sharded graph, and embeddings of patterns that ask for none."""
+        check_known(options, CountOptions.__optional_keys__)
+        asked = options.get("distinct"), options.get("having")
+        queries, several, projections = projections_of(pattern, *asked)
+        chosen = _chosen(options)
+        chosen |= {name: options[name] for name in ("copies",) if name in options}
+        workers, found = self._workers, []
+        with self._here(pattern), progress_callback(options.get("progress", False), "counting") as callback:
+            request = make_request(**chosen, progress=callback)
+            deadline = Deadline.after(request.timeout)
+            for at, query in enumerate(queries):
+                projection = None if projections is None else projections[at]
+                with naming_pattern(at if several else None):
+                    if projection is not None:
+                        given = query, projection, request, deadline
+                        found.append(count_distinct_sharded(workers, graph, *given))
+                    else:
+                        found += count_queries_sharded(
+                            workers, graph, [query], request, deadline, None, named=False
+                        )
+        return found if several else found[0]
 
     def _sharded_count(
         self, pattern: QueryLike | Sequence[QueryLike], options: CountOptions

@@ -71,11 +71,6 @@ class QueryIds:
         """The query."""
         return self.query
 
-    @property
-    def width(self) -> int:
-        """The number of columns of rows."""
-        return 1 + max((one.num_vertices for one in self.patterns), default=0)
-
     def __repr__(self) -> str:
         return f"QueryIds({self.query.text!r}, {self.names})"
 

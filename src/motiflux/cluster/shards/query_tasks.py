@@ -7,6 +7,7 @@ several.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from motiflux.cluster.shards.columns import QueryIds, parquet_of_ids
 from motiflux.cluster.shards.tasks import ShardJob, lister_of
 from motiflux.cluster.shares import Item, Share, roots
 from motiflux.cluster.tasks import Bounds, Done, Watch
+from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Permutation
 from motiflux.result.queries.sources import come_first
 
@@ -101,6 +103,11 @@ def _moved(item: Item, by: int) -> Item:
     return level, first + by, last + by, arcs, first_arc, last_arc, before
 
 
+def width_of(patterns: Sequence[Pattern]) -> int:
+    """Return the number of columns of rows: that of their pattern, and the vertices of the largest one."""
+    return 1 + max((one.num_vertices for one in patterns), default=0)
+
+
 def rows_of_query(rows: QueryRows, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
     """List the rows of a share of a query in ids of the graph, [rows, columns] int64."""
     watch = Watch()
@@ -124,3 +131,38 @@ def write_query_rows(
     if number > 0:
         Folder(folder).write(name, data)
     return watch.done((number, len(data) if number > 0 else 0, number), left)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRows:
+    """The images of some vertices in the rows of a query.
+
+    Parameters
+    ----------
+    columns
+        For each pattern, by its number in the rows, the vertices of the pattern; None where one is missing.
+    """
+
+    rows: QueryRows
+    columns: tuple[tuple[int | None, ...], ...]
+
+    def distinct(self, blocks: Sequence[IdRows]) -> IdRows:
+        """Return the images in rows, each once: a number that tells which are missing, then ids."""
+        found = [np.empty((0, 1 + len(self.columns[0])), np.int64)]
+        for block in filter(len, blocks):
+            columns = self.columns[int(block[0, 0])]
+            images = np.zeros((len(block), 1 + len(columns)), np.int64)
+            for place, vertex in enumerate(columns):
+                if vertex is None:
+                    images[:, 0] |= 1 << place
+                else:
+                    images[:, 1 + place] = block[:, 1 + vertex]
+            found.append(np.unique(images, axis=0))
+        return np.unique(np.concatenate(found), axis=0)
+
+
+def distinct_of_query(images: ImageRows, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
+    """Return the images of some vertices in the rows of a share, each once."""
+    watch = Watch()
+    blocks, left = images.rows.rows(share, bounds, kind)
+    return watch.done(images.distinct(blocks), left)

@@ -13,7 +13,13 @@ from motiflux.cluster.shards.columns import IdColumns, QueryIds, layout_of, parq
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.planning import plan_search
 from motiflux.cluster.shards.queries import refusal, refuse_absent
-from motiflux.cluster.shards.query_tasks import PatternRows, QueryRows, rows_of_query, write_query_rows
+from motiflux.cluster.shards.query_tasks import (
+    PatternRows,
+    QueryRows,
+    rows_of_query,
+    width_of,
+    write_query_rows,
+)
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.store import digest_of_shards
@@ -163,13 +169,70 @@ def listed(
 
 
 @dataclass(frozen=True, slots=True)
-class _Shaped:
-    """A pattern of a query: its shape, how it is listed, and which of its rows count; see `PatternRows`."""
+class Shaped:
+    """A pattern whose rows are listed.
+
+    Parameters
+    ----------
+    shape
+        The shape of a query that it is a pattern of, with the same vertices; None: there is no query.
+    symmetry
+        How it is listed.
+    images
+        Which of its rows count; see `PatternRows`.
+    """
 
     pattern: Pattern
-    shape: Shape
-    symmetry: Symmetry
-    images: tuple[Permutation, ...]
+    shape: Shape | None = None
+    symmetry: Symmetry = Symmetry.EMBEDDINGS
+    images: tuple[Permutation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRows:
+    """The searches of patterns whose rows are listed together.
+
+    Parameters
+    ----------
+    searches
+        Those that may find rows: the graph as each sees it, its plan, and the number of the pattern. None:
+        time was up before there were all.
+    """
+
+    patterns: tuple[Shaped, ...]
+    searches: tuple[tuple[ShardedGraph, Ranged, int], ...] | None
+    reason: str
+
+    @property
+    def plan(self) -> object:
+        """What the rows of a share depend on, beside the graph."""
+        return [(found.plan, at, self.patterns[at].images) for _, found, at in self.searches or ()]
+
+    def rows(self, workers: Workers, entries: int) -> QueryRows:
+        """Put the searches into the object store; return what tasks list."""
+        patterns = tuple(
+            PatternRows(job_of(workers, view, found), number, self.patterns[number].images)
+            for view, found, number in self.searches or ()
+        )
+        return QueryRows(patterns, entries, width_of([one.pattern for one in self.patterns]))
+
+
+def planned_rows(
+    graph: ShardedGraph, patterns: Sequence[Shaped], request: Request, deadline: Deadline, kind: str | None
+) -> PlannedRows:
+    """Return the searches of patterns whose rows are listed together."""
+    searches: list[tuple[ShardedGraph, Ranged, int]] = []
+    reasons: list[str] = []
+    for number, one in enumerate(patterns):
+        own = replace(request, symmetry=one.symmetry)
+        check_symmetry(own.semantics, own.symmetry)
+        view, found = plan_search(graph, one.pattern, own, deadline, counting=False)
+        reasons.append(reason_of(found, view.layout, kind))
+        if found is None:
+            return PlannedRows(tuple(patterns), None, reasons[0])
+        if found.plan.impossible is None:
+            searches.append((view, found, number))
+    return PlannedRows(tuple(patterns), tuple(searches), "; ".join(dict.fromkeys(reasons)))
 
 
 def _listed_query(
@@ -182,50 +245,41 @@ def _listed_query(
     names: bool,
     kind: str | None,
 ) -> Listed:
-    directed = graph.directed
-    query, request = without_induced(query, request, directed=directed, alternatives=True)
-    shaped = _patterns_of(query, request, directed=directed)
-    columns = QueryIds(query, names, tuple(one.pattern for one in shaped), tuple(one.shape for one in shaped))
+    query, request, patterns = patterns_listed(query, request, directed=graph.directed)
+    shapes = tuple(one.shape for one in patterns if one.shape is not None)
+    columns = QueryIds(query, names, tuple(one.pattern for one in patterns), shapes)
     layout = layout_of(columns)
-    searches: list[tuple[ShardedGraph, Ranged, int]] = []
-    reasons: list[str] = []
-    for number, one in enumerate(shaped):
-        own = replace(request, symmetry=one.symmetry)
-        check_symmetry(own.semantics, own.symmetry)
-        view, found = plan_search(graph, one.pattern, own, deadline, counting=False)
-        reasons.append(reason_of(found, view.layout, kind))
-        if found is None:
-            return Listed(layout, None, reasons[0])
-        if found.plan.impossible is None:
-            searches.append((view, found, number))
+    found = planned_rows(graph, patterns, request, deadline, kind)
+    if found.searches is None:
+        return Listed(layout, None, found.reason)
     entries = graph.layout.entries
+    tasks = ShardedRows(
+        workers,
+        graph,
+        columns,
+        entries * len(found.searches),
+        found.plan,
+        lambda: found.rows(workers, entries),
+        (rows_of_query, write_query_rows),
+        kind,
+    )
+    return Listed(layout, tasks, found.reason)
 
-    def make_job() -> QueryRows:
-        patterns = tuple(
-            PatternRows(job_of(workers, view, found), number, shaped[number].images)
-            for view, found, number in searches
-        )
-        return QueryRows(patterns, entries, columns.width)
 
-    plan = [(found.plan, number, shaped[number].images) for _, found, number in searches]
-    functions = rows_of_query, write_query_rows
-    tasks = ShardedRows(workers, graph, columns, entries * len(searches), plan, make_job, functions, kind)
-    return Listed(layout, tasks, "; ".join(dict.fromkeys(reasons)))
-
-
-def _patterns_of(query: Query, request: Request, *, directed: bool) -> list[_Shaped]:
-    """Return patterns whose rows together are those of a query, each once.
+def patterns_listed(query: Query, request: Request, *, directed: bool) -> tuple[Query, Request, list[Shaped]]:
+    """Return patterns whose rows together are those of a query, each once, with the query and the request.
 
     Raises
     ------
     ArgumentError
         The query has rows that no patterns tell, or too many patterns.
     """
+    query, request = without_induced(query, request, directed=directed, alternatives=True)
     subgraphs = request.symmetry is Symmetry.SUBGRAPHS
     shapes: Sequence[Shape] = query.shapes
     if subgraphs:
         shapes = distinct_shapes(shapes, directed=directed)
-    found: list[_Shaped] = []
+    found: list[Shaped] = []
     for shape in shapes:
         check_symmetry_of(shape, request)
         _check(shape, query, request)
@@ -234,11 +288,11 @@ def _patterns_of(query: Query, request: Request, *, directed: bool) -> list[_Sha
         if subgraphs and not shape.is_pattern:
             images = images_of(shape.skeleton, directed=directed)
         for pattern in disjoint_patterns(shape, homomorphic=request.semantics is Semantics.HOMOMORPHISM):
-            found.append(_Shaped(pattern, shape, symmetry, images))
+            found.append(Shaped(pattern, shape, symmetry, images))
             if len(found) > MAX_PATTERNS:
                 expected = f"a query of at most {MAX_PATTERNS} patterns, for rows of a sharded graph"
                 raise ArgumentError("pattern", expected, query)
-    return found
+    return query, request, found
 
 
 def _check(shape: Shape, query: Query, request: Request) -> None:

@@ -1,0 +1,186 @@
+"""Counts of distinct rows of sharded graphs: tasks list all rows, and the driver keeps each image once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motiflux.cluster.rows import RowSearch
+from motiflux.cluster.shards.columns import IdColumns
+from motiflux.cluster.shards.query_tasks import ImageRows, distinct_of_query
+from motiflux.cluster.shards.row_tasks import (
+    PlannedRows,
+    Shaped,
+    ShardedRows,
+    patterns_listed,
+    planned_rows,
+)
+from motiflux.cluster.shares import Order
+from motiflux.cluster.tasks import Done
+from motiflux.dispatch.prepared_query import count_of
+from motiflux.errors import ArgumentError, ClusterError
+from motiflux.pattern import Pattern, Query
+from motiflux.pattern.projection import Projection
+from motiflux.request.deadline import Deadline
+from motiflux.request.engine import Outcome, Ran
+from motiflux.request.reports import ProgressReport
+from motiflux.request.request import Request
+from motiflux.result.count import Count
+from motiflux.types import Symmetry
+
+if TYPE_CHECKING:
+    from motiflux.cluster.shards.sharded import ShardedGraph
+    from motiflux.cluster.workers import Workers
+
+_COPIES = 3
+"""Copies of all rows while new ones are put among them."""
+_MERGED = 1 << 16
+"""Rows that are collected before those met twice are dropped, or as many as are kept already."""
+
+
+class _Distinct(RowSearch):
+    """A listing of which the driver keeps the different images of some vertices.
+
+    Parameters
+    ----------
+    most
+        Maximum number of rows that are kept.
+    """
+
+    def __init__(self, workers: Workers, tasks: ShardedRows, request: Request, width: int, most: int) -> None:
+        super().__init__(workers, tasks, request, tasks.slots)
+        self.name = f"count {workers.pattern}"
+        self._most = most
+        self._kept: NDArray[np.int64] = np.empty((0, width), np.int64)
+        self._new: list[NDArray[np.int64]] = []
+
+    @property
+    def over(self) -> bool:
+        """Whether a limit is passed."""
+        limit = self.request.limit
+        return limit is not None and len(self._kept) > limit
+
+    def take(self, order: Order, done: Done) -> None:
+        """Take the rows of a task."""
+        self.note(order, done, len(done.value))
+        self._new.append(done.value)
+        pending = sum(map(len, self._new))
+        if self.request.limit is not None or pending > max(_MERGED, len(self._kept)):
+            self.merge()
+
+    def merge(self) -> int:
+        """Drop rows that were met twice; return the number of those that are left.
+
+        Raises
+        ------
+        ClusterError
+            They do not fit into memory.
+        """
+        if self._new:
+            self._kept = np.unique(np.concatenate([self._kept, *self._new]), axis=0)
+            self._new = []
+        if len(self._kept) > self._most:
+            raise ClusterError(
+                f"count: expected at most {self._most:,} distinct rows, which fit into the memory of the "
+                "graph, found more: open it with more memory=, name fewer vertices, or write all rows with "
+                "match(output=)"
+            )
+        return len(self._kept)
+
+
+def count_distinct_sharded(
+    workers: Workers,
+    graph: ShardedGraph,
+    query: Pattern | Query,
+    projection: Projection,
+    request: Request,
+    deadline: Deadline,
+) -> Count:
+    """Return the number of distinct rows of a pattern or a query.
+
+    Raises
+    ------
+    ArgumentError, PatternError
+        The query or an option takes more than a sharded graph has.
+    ClusterError
+        The rows do not fit into the memory of the graph.
+    """
+    _check(projection, request)
+    found, columns = _planned(graph, query, projection, request, deadline)
+    planned = time.perf_counter()
+    device, reason = f"{workers.device}, {graph.num_shards} shards", f"{found.reason}; all rows are listed"
+    ran = Ran("cluster", device, reason)
+    if found.searches is None:
+        return count_of(Outcome(0, False), ran, 0.0, planned - deadline.started)
+    entries, searches = graph.layout.entries, len(found.searches)
+
+    def make_job() -> ImageRows:
+        return ImageRows(found.rows(workers, entries), columns)
+
+    functions = distinct_of_query, distinct_of_query
+    own = IdColumns(found.patterns[0].pattern, names=False)
+    tasks = ShardedRows(workers, graph, own, entries * searches, found.plan, make_job, functions)
+    width = 1 + len(projection.returned)
+    search = _Distinct(workers, tasks, request, width, graph.memory // (8 * width * _COPIES))
+    driver = workers.driver(tasks.slots)
+    try:
+        driver.run_all([search], deadline, _reporting(search, request, deadline))
+    finally:
+        driver.wait_for_cancelled()
+    number = search.merge()
+    complete = driver.has_all_of(search)
+    if request.limit is not None and number > request.limit:
+        number, complete = request.limit, False
+    seconds, planning = time.perf_counter() - planned, planned - deadline.started
+    return count_of(Outcome(number, complete), ran, seconds, planning)
+
+
+def _check(projection: Projection, request: Request) -> None:
+    """Refuse what distinct rows of a sharded graph do not have."""
+    if projection.thresholds:
+        raise ArgumentError("having", "None for a sharded graph", "thresholds")
+    if request.copies:
+        raise ArgumentError("copies", "False beside distinct rows, which have no copies", True)
+    if request.symmetry is Symmetry.SUBGRAPHS:
+        expected = "'embeddings' beside distinct rows of a sharded graph"
+        raise ArgumentError("symmetry", expected, request.symmetry.value)
+
+
+def _planned(
+    graph: ShardedGraph,
+    query: Pattern | Query,
+    projection: Projection,
+    request: Request,
+    deadline: Deadline,
+) -> tuple[PlannedRows, tuple[tuple[int | None, ...], ...]]:
+    """Return the searches, and for each pattern its vertices whose images are counted."""
+    returned = projection.returned
+    columns: Sequence[tuple[int | None, ...]] = [returned]
+    patterns = []
+    if isinstance(query, Pattern):
+        patterns = [Shaped(query)]
+    else:
+        _, request, patterns = patterns_listed(query, request, directed=graph.directed)
+        columns = [
+            tuple(one.shape.vertices[vertex] for vertex in returned)
+            for one in patterns
+            if one.shape is not None
+        ]
+    own = replace(request, limit=None)
+    return planned_rows(graph, patterns, own, deadline, None), tuple(columns)
+
+
+def _reporting(search: _Distinct, request: Request, deadline: Deadline) -> Any:
+    report = request.progress
+    if report is None:
+        return None
+
+    def tell() -> None:
+        report(ProgressReport(search.shares.done, search.shares.units, search.merge(), deadline.elapsed()))
+
+    return tell
