@@ -26,7 +26,7 @@ class AnyVertex:
     where
         A condition on its attributes (`motiflux.conditions`).
     ids
-        The ids it may have; None: any. As `NegatedEdge.besides`, they are for monitors alone.
+        The ids it may have; None: any. They are for monitors alone.
     """
 
     labels: frozenset[Label] | None = None
@@ -59,8 +59,8 @@ class NegatedEdge:
         A condition on attributes (`motiflux.conditions`): no edge that satisfies it.
     besides
         Beside an `AnyVertex`: query vertices, by position, whose images may be at that end all the same. So
-        no edge leads to another vertex. Only monitors look for such edges; they say where an optional edge of
-        a query is missing.
+        no edge leads to another vertex. Only monitors and queries in sharded graphs look for such edges; they
+        say where an optional edge of a query is missing.
     """
 
     source: End

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -90,6 +91,7 @@ class QueryColumnsOfIds(QueryColumns):
         return np.ascontiguousarray(vertices, np.int64)
 
 
+@cache
 def no_graph() -> Graph:
     """Return a graph without vertices, whose ids would be integers."""
     return Graph.from_edges(np.empty((0, 2), np.int64), directed=False)
