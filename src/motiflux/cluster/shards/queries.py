@@ -81,13 +81,29 @@ class ShardedCounter:
     def counts(
         self, graph: Graph | None, patterns: Sequence[Pattern], request: Request, deadline: Deadline
     ) -> list[Count]:
-        """Return the count of each pattern; of those that are the same but for names, one is searched."""
+        """Return the count of each pattern; of those that are the same but for names, one is searched.
+
+        They were planned together: each has a part of the time.
+        """
         del graph
+        before = deadline.elapsed()
         firsts = first_alike(patterns, directed=self._sharded.directed)
         searched = sorted(set(firsts))
         distinct = [patterns[at] for at in searched]
         counts = count_sharded(self._workers, self._sharded, distinct, request, deadline, self._kind)
-        found = dict(zip(searched, counts, strict=True))
+        planning = max(0.0, counts[0].plan_seconds - before) / len(patterns)
+        found = {
+            at: Count(
+                int(one),
+                complete=one.complete,
+                seconds=one.seconds,
+                plan_seconds=planning,
+                engine=one.engine,
+                device=one.device,
+                reason=one.reason,
+            )
+            for at, one in zip(searched, counts, strict=True)
+        }
         return [found[at] for at in firsts]
 
     def rows(self, shape: Shape, request: Request, deadline: Deadline, limit: int | None) -> tuple[int, bool]:
