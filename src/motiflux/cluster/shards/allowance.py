@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +35,7 @@ class Allowance:
     without
         Arcs that must not leave it.
     exactly
-        Arcs, and the number of different vertices that they lead to from it.
+        Arcs, what their other ends have to satisfy beyond labels, and the number of different ones from it.
     alone
         The kinds of negated edges to any vertex that it has, also of labels that the graph does not have:
         automorphisms keep them.
@@ -46,7 +46,7 @@ class Allowance:
     where: Condition | None
     without: tuple[AdjacencyKey, ...]
     alone: frozenset[Hashable] = frozenset()
-    exactly: tuple[tuple[AdjacencyKey, int], ...] = ()
+    exactly: tuple[tuple[AdjacencyKey, Allowance | None, int], ...] = ()
 
     @property
     def needs_bits(self) -> bool:
@@ -55,9 +55,20 @@ class Allowance:
 
 
 def bits_of_shard(
-    wanted: Allowance, rows: RowArrays, ids: Ids, attributes: AttributeTable, layout: Layout
+    wanted: Allowance,
+    rows: RowArrays,
+    ids: Ids,
+    attributes: AttributeTable,
+    layout: Layout,
+    ends: Mapping[Allowance, Bits] | None = None,
 ) -> Bits:
-    """Return the bits of the vertices of a shard, from that of its first vertex's byte on."""
+    """Return the bits of the vertices of a shard, from that of its first vertex's byte on.
+
+    Parameters
+    ----------
+    ends
+        The bits of all vertices of the graph, for what other ends of arcs have to satisfy.
+    """
     size = len(ids)
     holds = np.ones(size, np.bool_)
     if wanted.labels is not None and rows.labels is not None:
@@ -73,8 +84,9 @@ def bits_of_shard(
         holds &= attributes.holds(wanted.where, size, degrees)
     for key in wanted.without:
         holds &= _numbers(rows, _kinds_of(key, layout)) == 0
-    for key, number in wanted.exactly:
-        holds &= _neighbors(rows, _kinds_of(key, layout)) == number
+    for key, end, number in wanted.exactly:
+        bits = None if end is None else (ends or {})[end]
+        holds &= _neighbors(rows, _kinds_of(key, layout), bits) == number
     return np.packbits(np.concatenate([np.zeros(rows.first % 8, np.bool_), holds]), bitorder="little")
 
 
@@ -98,16 +110,19 @@ def _numbers(rows: RowArrays, kinds: NDArray[np.bool_]) -> Ids:
     return found
 
 
-def _neighbors(rows: RowArrays, kinds: NDArray[np.bool_]) -> Ids:
-    """Return the number of different neighbours of each row in its entries of some kinds."""
-    if rows.kinds is None:  # then each has one entry
+def _neighbors(rows: RowArrays, kinds: NDArray[np.bool_], bits: Bits | None) -> Ids:
+    """Return the number of different neighbours of each row, with a bit, in its entries of some kinds."""
+    if rows.kinds is None and bits is None:  # then each has one entry
         return _numbers(rows, kinds)
     found = np.zeros(len(rows.offsets) - 1, np.int64)
     for first, places, chosen in _blocks(rows, kinds):
         entries = np.flatnonzero(chosen)
         own = np.searchsorted(places, entries, side="right") - 1
         neighbors = rows.neighbors[int(rows.offsets[first]) + entries]
-        new = np.ones(len(entries), np.bool_)
+        if bits is not None:
+            has_bit = (bits[neighbors >> 3] >> (neighbors & 7).astype(np.uint8)) & 1 == 1
+            own, neighbors = own[has_bit], neighbors[has_bit]
+        new = np.ones(len(own), np.bool_)
         new[1:] = (np.diff(own) != 0) | (neighbors[1:] != neighbors[:-1])  # neighbours ascend in a row
         found[first : first + len(places) - 1] = np.bincount(own[new], minlength=len(places) - 1)
     return found
@@ -116,11 +131,12 @@ def _neighbors(rows: RowArrays, kinds: NDArray[np.bool_]) -> Ids:
 def _blocks(rows: RowArrays, kinds: NDArray[np.bool_]) -> Iterator[tuple[int, Ids, NDArray[np.bool_]]]:
     """Yield the first row of each block, where its rows begin and end, and which entries have some kinds."""
     offsets = rows.offsets.astype(np.int64)
-    if rows.kinds is None or not kinds.any():
+    if not kinds.any():
         return
     first, size = 0, len(offsets) - 1
     while first < size:
         last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _AT_ONCE, side="right")) - 1)
         begin, end = int(offsets[first]), int(offsets[last])
-        yield first, offsets[first : last + 1] - begin, kinds[rows.kinds[begin:end]]
+        chosen = np.ones(end - begin, np.bool_) if rows.kinds is None else kinds[rows.kinds[begin:end]]
+        yield first, offsets[first : last + 1] - begin, chosen
         first = last

@@ -22,7 +22,7 @@ from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.ranks import Ranked, make_ranks
 from motiflux.cluster.shards.values import AskValues, Names, VertexValues
 from motiflux.comparisons import Relation
-from motiflux.conditions import Comparison, Operator
+from motiflux.conditions import Comparison, Condition, Operator
 from motiflux.errors import ArgumentError, ClusterError, PatternError
 from motiflux.graph import AdjacencyKey, AttributeTable, Column, Direction, Graph
 from motiflux.graph.copies import ColumnKey, Form
@@ -36,7 +36,7 @@ from motiflux.result.arc_counts import edge_ends, edge_labels
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
 
-Exactly = tuple[tuple[AdjacencyKey, int], ...]
+Exactly = tuple[tuple[AdjacencyKey, Allowance | None, int], ...]
 """See `Allowance.exactly`."""
 _NO_ARCS = AdjacencyKey(Direction.EITHER, (), None, None)
 
@@ -61,23 +61,6 @@ class Narrowed:
     sketch: Graph
     described: Graph
     allowed: tuple[Bits | None, ...]
-
-
-def refuse_others(pattern: Pattern) -> None:
-    """Refuse conditions that a sharded graph cannot judge.
-
-    Raises
-    ------
-    PatternError
-        Names what a sharded graph does not have.
-    """
-    for one in pattern.negated:
-        for end in (one.source, one.target):
-            if isinstance(end, AnyVertex) and (end.where is not None or end.ids is not None):
-                raise PatternError(
-                    "expected no condition on the other end of a negated edge, found one: rows of a sharded "
-                    "graph have the labels of neighbours alone"
-                )
 
 
 def refuse_compared_edges(pattern: Pattern) -> None:
@@ -123,14 +106,14 @@ def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narro
     OutOfTimeError
         Time was up before the servers had judged all conditions.
     """
-    refuse_others(pattern)
     described = replace(
         graph.sketch,
         vertex_attributes=graph.layout.attribute_table(),
         edge_attributes=graph.layout.edge_attribute_table(),
     )
     alone = negated_alone(pattern, graph.layout.directed)
-    pattern, exactly = _without_besides(pattern, described)
+    every = [edge.where for edge in pattern.edges] + [edge.where for edge in pattern.negated]
+    pattern, exactly = _without_ends(pattern, described)
     bound = bind(pattern, described)
     wanted = [_wanted(pattern, bound, vertex, alone[vertex], exactly[vertex]) for vertex in range(bound.size)]
     numbers: dict[Allowance, int] = {}
@@ -138,7 +121,7 @@ def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narro
         if one.needs_bits:
             numbers.setdefault(one, len(numbers))
     columns, of_edges = _compared(graph, pattern, bound, deadline)
-    judged = _judged(graph, pattern, deadline)
+    judged = _judged(graph, every, deadline)
     if judged is not None:
         pattern, graph, of_conditions = _with_bits(graph, pattern, judged, deadline)
         of_edges |= of_conditions
@@ -171,15 +154,14 @@ def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narro
     )
 
 
-def _judged(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Judged | None:
-    """Return the conditions on edges of a pattern, once servers have judged them; None for none.
+def _judged(graph: ShardedGraph, every: Sequence[Condition | None], deadline: Deadline) -> Judged | None:
+    """Return the conditions on edges, once servers have judged them; None for none.
 
     Raises
     ------
     PatternError
         There are too many.
     """
-    every = [edge.where for edge in pattern.edges] + [edge.where for edge in pattern.negated]
     conditions = tuple(dict.fromkeys(where for where in every if where is not None))
     if not conditions:
         return None
@@ -257,23 +239,43 @@ def _ask_of_sketch(
     return list(zip(places, _ask_servers(graph, deadline, method, calls), strict=True))
 
 
-def _without_besides(pattern: Pattern, described: Graph) -> tuple[Pattern, list[Exactly]]:
-    """Return a pattern without the negated edges to any vertex but some, and what they ask of each vertex.
+def _without_ends(pattern: Pattern, described: Graph) -> tuple[Pattern, list[Exactly]]:
+    """Return a pattern without the negated edges whose other ends are counted, and what each vertex asks.
 
-    A pattern with all ends has an edge to each of these vertices: they are the only such neighbours if the
-    vertex has no more than their number.
+    These are edges to any vertex that satisfies a condition, and edges to any vertex but some. A pattern with
+    all ends has an edge to each of the latter: they are the only such neighbours if the vertex has no more
+    than their number.
     """
     found: list[Exactly] = [() for _ in pattern.vertices]
     kept = []
     for one in pattern.negated:
-        if not (one.besides and isinstance(pattern, WithAllEnds)):
+        end = next((end for end in (one.source, one.target) if isinstance(end, AnyVertex)), AnyVertex())
+        of_monitors = bool(one.besides) or end.ids is not None
+        if not isinstance(pattern, WithAllEnds) if of_monitors else end.where is None:
             kept.append(one)
             continue
         (vertex,) = one.ends
-        bound = bind_negated(replace(pattern, negated=(replace(one, besides=frozenset()),)), described)
+        bare, number = AnyVertex(end.labels), len(one.besides)
+        plain = replace(
+            one,
+            source=bare if isinstance(one.source, AnyVertex) else one.source,
+            target=bare if isinstance(one.target, AnyVertex) else one.target,
+            besides=frozenset(),
+        )
+        bound = bind_negated(replace(pattern, negated=(plain,)), described)
         (key,) = bound.without[vertex] or (_NO_ARCS,)
-        found[vertex] = (*found[vertex], (key, len(one.besides)))
+        found[vertex] = (*found[vertex], (key, _of_end(end, described), number))
     return replace(pattern, negated=tuple(kept)), found
+
+
+def _of_end(end: AnyVertex, described: Graph) -> Allowance | None:
+    """Return what the other end of an edge has to satisfy beyond its labels; None for nothing."""
+    if end.where is None and end.ids is None:
+        return None
+    if end.where is not None:
+        described.vertex_attributes.check(end.where)
+    ids = None if end.ids is None else tuple(sorted(int(one) for one in end.ids))
+    return Allowance(None, ids, end.where, ())
 
 
 def _wanted(
@@ -407,10 +409,12 @@ def _is_true(name: str) -> Comparison:
 def _ask(
     graph: ShardedGraph, wanted: Sequence[Allowance], judged: Judged | None, deadline: Deadline
 ) -> list[Bits]:
-    """Return the bits of all vertices, from the servers."""
+    """Return the bits of all vertices, from the servers; first those of other ends of arcs, if some ask."""
     served = graph.served()
     found = [np.zeros(-(-graph.num_vertices // 8), np.uint8) for _ in wanted]
-    asked = [actor.allowed.remote(list(wanted), judged) for actor in served.actors]
+    ends = tuple(dict.fromkeys(end for one in wanted for _, end, _ in one.exactly if end is not None))
+    given = [dict(zip(ends, _ask(graph, ends, judged, deadline), strict=True))] if ends else []
+    asked = [actor.allowed.remote(list(wanted), judged, *given) for actor in served.actors]
     for first, reference in zip(served.layout.starts.tolist(), asked, strict=False):
         for bits, own in zip(found, result_of_server(graph, deadline, reference), strict=True):
             bits[first // 8 : first // 8 + len(own)] |= own

@@ -19,7 +19,7 @@ from motiflux.cluster.shards.reasons import why_no_kernel
 from motiflux.cluster.shards.search import Ranged, least_bytes, shares_of_part
 from motiflux.cluster.simulation import expected_tasks
 from motiflux.graph import AdjacencyKey
-from motiflux.pattern import Pattern, Query
+from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, Query
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.estimate.predict import expected_count, expected_seconds
@@ -157,7 +157,7 @@ def _report(
     report = describe(
         _told(plan, subject),
         subject.described,
-        replace(pattern, negated=tuple(one for one in pattern.negated if not one.besides)),
+        replace(pattern, negated=tuple(one for one in pattern.negated if not _of_monitors(one))),
         EngineReport("cluster", f"{workers.device_on(where.kind)}, {graph.num_shards} shards", reason),
         searches_space=False,
         tuning=request.tuning,
@@ -170,6 +170,12 @@ def _report(
     on_gpus = where.kind is not None and why is None
     predicted = _prediction(workers, graph, pattern, planned, plan, request, where, on_gpus=on_gpus)
     return replace(report, predicted=predicted)
+
+
+def _of_monitors(one: NegatedEdge) -> bool:
+    """Whether a negated edge is one that only monitors report on."""
+    ids = any(isinstance(end, AnyVertex) and end.ids is not None for end in (one.source, one.target))
+    return ids or bool(one.besides)
 
 
 def _told(plan: Plan, subject: Narrowed) -> Plan:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.cluster.shards.conditions import Narrowed, narrowed, refuse_others
+from motiflux.cluster.shards.conditions import Narrowed, narrowed
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cpu.engine import CAPABILITIES
 from motiflux.errors import InternalError
@@ -120,7 +120,6 @@ def ranged(
     allowed
         The vertices that query vertices may be, beyond what labels and `sketch` say; see `Ranged`.
     """
-    refuse_others(pattern)
     if on_gpu and not as_on_cpus:
         request = without_parts(request)
     if (why := _why_empty(pattern, allowed)) is not None:
@@ -233,7 +232,6 @@ def image_plan_of(
     TimeoutError
         Time was up before there was one.
     """
-    refuse_others(pattern)
     options = _image_options(request, deadline)
     if not on_gpu:
         return image_plan(sketch, pattern, asked, options)

@@ -10,7 +10,7 @@ from motiflux.cluster.shards.counting import count_sharded
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, Query
-from motiflux.pattern.queries.absent_edges import NoOthers, negating, new_vertex
+from motiflux.pattern.queries.absent_edges import NoOthers, negating
 from motiflux.pattern.queries.shapes import Absent, AbsentPath, Shape
 from motiflux.pattern.queries.symmetry import first_alike
 from motiflux.request.deadline import Deadline
@@ -41,12 +41,8 @@ def refuse_absent(absent: Absent) -> None:
     Raises
     ------
     ArgumentError
-        It has conditions beyond labels at a new end, or negated edges.
+        It has negated edges.
     """
-    new = new_vertex(absent) if None in absent.ends else None
-    if new is not None and (new.where is not None or new.ids is not None):
-        expected = "OPTIONAL edges to new vertices with labels alone, for a sharded graph"
-        raise ArgumentError("pattern", expected, str(absent.edge))
     if absent.edge.negated:
         expected = "no negated edges behind OPTIONAL for a sharded graph"
         raise ArgumentError("pattern", expected, str(absent.edge))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -93,11 +93,16 @@ class ShardServer:
         """Return the ids of vertices, by their places in the shard."""
         return self._ids[places]
 
-    def allowed(self, wanted: Sequence[Allowance], judged: Judged | None = None) -> list[Bits]:
+    def allowed(
+        self,
+        wanted: Sequence[Allowance],
+        judged: Judged | None = None,
+        ends: Mapping[Allowance, Bits] | None = None,
+    ) -> list[Bits]:
         """Return the bits of its vertices, for what each of several query vertices asks."""
         layout = self._layout if judged is None else judged.layout(self._layout)
         rows = self._rows_of(judged)
-        return [bits_of_shard(one, rows, self._ids, self._attributes, layout) for one in wanted]
+        return [bits_of_shard(one, rows, self._ids, self._attributes, layout, ends) for one in wanted]
 
     @cached_property
     def _copies(self) -> EdgeCopies:
