@@ -271,7 +271,14 @@ def test_queries_of_a_sharded_graph_are_exact_though_its_servers_and_a_worker_ar
         f"{TRIANGLE} WHERE degree(a) > 60 OR degree(c) > 60",
         "(a)--(b) WHERE degree(a) < 6 OPTIONAL (a)--(c)",
     ]
-    queries = ["(a)-[*3..4]-(a)", f"{TRIANGLE} OPTIONAL (a)--(d)", "(a)--(b)--(c)--(a), (d)--(e)", *rows]
+    ends = "(a)--(b) OPTIONAL (b)--(c) WHERE degree(c) > 100"
+    queries = [
+        "(a)-[*3..4]-(a)",
+        f"{TRIANGLE} OPTIONAL (a)--(d)",
+        "(a)--(b)--(c)--(a), (d)--(e)",
+        ends,
+        *rows,
+    ]
     assert cluster.count(made, queries, progress=kill) == mf.count(graph, queries)
     assert killer._left == 0
     killer._left = 1
