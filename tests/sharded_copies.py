@@ -170,8 +170,8 @@ def main(memory: int) -> None:
 
     pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time AND x.amount > 2 * y.amount"
     draws = np.random.default_rng(3)
-    ends = draws.integers(0, 8_000, (150_000, 2))
-    ends = np.concatenate([ends, ends[:50_000], ends[:50_000]])
+    ends = draws.integers(0, 8_000, (70_000, 2))
+    ends = np.concatenate([ends, ends[:25_000], ends[:25_000]])
     columns = {"time": draws.integers(0, 100_000, len(ends)), "amount": draws.random(len(ends))}
     graph = mf.Graph.from_edges(ends, directed=True, edge_attributes=columns, self_loops="drop")
     with TemporaryDirectory() as folder:

@@ -175,9 +175,9 @@ def test_calls_with_compared_edges_are_those_of_the_whole_graph(
     ray: InlineRay, tmp_path: Path, directed: bool
 ) -> None:
     paths, vertices, graph = write_files(tmp_path, 1, directed=directed)
-    patterns = [*PATTERNS]
+    patterns = PATTERNS
     if directed:
-        patterns += [one.replace("-(", "->(") for one in PATTERNS]
+        patterns = [PATTERNS[1], *(one.replace("-(", "->(") for one in PATTERNS)]
     with mf.Cluster() as cluster:
         made = cluster.shard(
             paths, tmp_path / "g", directed=directed, attributes=None, vertices=vertices, shards=3, **NAMES
@@ -191,7 +191,7 @@ def test_calls_with_compared_edges_are_those_of_the_whole_graph(
             assert min(expected) > 0
         plain = "(a)-[x]-(b)-[y]-(c)--(a)"
         assert cluster.count(made, plain, copies=True) == mf.count(graph, plain, copies=True)
-        for at, pattern in enumerate(patterns[1::2]):
+        for at, pattern in enumerate(patterns[1:6:2]):
             rows = Counter(map(tuple, mf.match(graph, pattern).to_numpy().tolist()))
             assert Counter(map(tuple, cluster.match(again, pattern).to_numpy().tolist())) == rows
             cluster.match(made, pattern, output=tmp_path / f"rows-{at}")
@@ -211,25 +211,41 @@ def test_calls_with_compared_edges_are_those_of_the_whole_graph(
         assert "choices of copies" in str(cluster.explain(made, plain, copies=True))
 
 
+@pytest.mark.parametrize(
+    ("late", "where"), [("first_values", "x.amount < y.amount"), ("merge_strings", "x.tag < a.name")]
+)
+def test_a_timeout_covers_what_servers_tell_of_edges(
+    ray: InlineRay, tmp_path: Path, late: str, where: str
+) -> None:
+    paths, vertices, graph = write_files(tmp_path, 3, directed=False)
+    pattern = f"(a)-[x]-(b)-[y]-(c) WHERE {where}"
+    with mf.Cluster() as cluster:
+        made = cluster.shard(paths, tmp_path / "g", attributes=None, vertices=vertices, **NAMES)
+        ray.late = {late}
+        count = cluster.count(made, pattern, timeout=0.05)
+        assert (int(count), count.complete) == (0, False)
+        ray.late = set()
+        assert cluster.count(made, pattern) == mf.count(graph, pattern), "nothing half done is left"
+
+
 def test_what_copies_do_not_tell_is_refused_by_name(ray: InlineRay, tmp_path: Path) -> None:
     paths, _, graph = write_files(tmp_path, 2, directed=True)
     pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.amount < y.amount"
     with mf.Cluster() as cluster:
         without = cluster.shard(paths, tmp_path / "g", directed=True, **NAMES)
         for call in (cluster.count, cluster.explain):
-            with pytest.raises(mf.ArgumentError, match="sharded without attributes="):
+            with pytest.raises(mf.ArgumentError, match="without attributes of edges"):
                 call(without, "(a)-->(b)", copies=True)
         made = cluster.shard(paths, tmp_path / "h", directed=True, attributes=["amount"], **NAMES)
         assert cluster.count(made, pattern) == mf.count(graph, pattern)
         for where in (pattern, "(a)-[x]->(b)-[y]->(c) WITHIN 2 OF amount"):
             with pytest.raises(mf.PatternError, match="counts at edges of a sharded graph"):
                 cluster.count_per_edge(made, where)
-        for wrong in ("x.amount < y.size", "x.amount < y.tag", "x.amount - y.amount < 2d"):
-            with pytest.raises(mf.PatternError) as local:
-                mf.count(graph, "(a)-[x]->(b)-[y]->(c) WHERE x.amount < y.size")
-            with pytest.raises(mf.PatternError):
-                cluster.count(made, f"(a)-[x]->(b)-[y]->(c) WHERE {wrong}")
-            assert "size" in str(local.value)
+        wrong = "(a)-[x]->(b)-[y]->(c) WHERE x.amount < y.size"
+        with pytest.raises(mf.PatternError, match="edge attribute 'size'"):
+            cluster.count(made, wrong)
+        with pytest.raises(mf.PatternError, match="found integers, whose unit is not known"):
+            cluster.count(made, "(a)-[x]->(b)-[y]->(c) WHERE y.amount - x.amount < 2d")
 
 
 def test_copies_of_edges_that_were_there_once_are_counted_without_attributes(
@@ -277,7 +293,7 @@ def test_an_edge_with_more_copies_than_memory_is_refused_by_name(tmp_path: Path)
 
 @pytest.mark.turns(8)
 def test_a_process_that_searches_parts_with_copies_takes_little_more_than_the_memory() -> None:
-    memory = 3_000_000
+    memory = 2_000_000
     found = subprocess.run(
         [sys.executable, "-m", "tests.sharded_copies", str(memory)],
         capture_output=True,
@@ -285,7 +301,7 @@ def test_a_process_that_searches_parts_with_copies_takes_little_more_than_the_me
         check=True,
     )
     measured = json.loads(found.stdout)
-    assert measured["parts"] > 20
+    assert measured["parts"] > 10
     assert measured["total"] == measured["expected"] > 0
     # The interpreter and the allocators take some 1 MB, whatever the memory is.
-    assert measured["peak"] < 1.4 * memory
+    assert measured["peak"] < 1.5 * memory

@@ -90,9 +90,7 @@ def refuse_lost_copies(layout: Layout, copies: bool) -> None:
     """
     if copies and layout.duplicate_edges and not layout.edge_attributes:
         raise ArgumentError(
-            "copies",
-            "False for a graph that was sharded without attributes=, which keep copies of edges",
-            True,
+            "copies", "False for a sharded graph without attributes of edges, which keep their copies", True
         )
 
 

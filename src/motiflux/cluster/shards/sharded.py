@@ -106,7 +106,7 @@ class ShardedGraph:
 
     @property
     def duplicate_edges(self) -> int:
-        """Number of copies beyond the first of each edge, which count no more."""
+        """Number of copies beyond the first of each edge."""
         return self._layout.duplicate_edges
 
     def __repr__(self) -> str:
