@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -258,6 +259,25 @@ def test_copies_of_edges_that_were_there_once_are_counted_without_attributes(
         for pattern in ("(a)-->(b)-->(c)", "(a)--(b)--(c)", "(a)-[:x]->(b)-->(c)-->(a)"):
             expected = mf.count(graph, pattern, copies=True)
             assert cluster.count(made, pattern, copies=True) == expected > mf.count(graph, pattern)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_self_loops_are_dropped_with_their_copies(ray: InlineRay, tmp_path: Path, directed: bool) -> None:
+    draws = random.Random(2)
+    lines = [f"{draws.randrange(6)},{draws.randrange(6)},{draws.randrange(20)}\n" for _ in range(80)]
+    for name, some in (("a", lines[::2]), ("b", lines[1::2]), ("c", lines)):
+        (tmp_path / f"{name}.csv").write_text("src,dst,time\n" + "".join(some))
+    with pytest.warns(mf.MotifluxWarning, match="self-loops"):
+        graph = mf.read_graph(tmp_path / "c.csv", directed=directed, attributes=None)
+    with mf.Cluster() as cluster, warnings.catch_warnings():
+        warnings.simplefilter("ignore", mf.MotifluxWarning)
+        paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+        made = cluster.shard(paths, tmp_path / "g", directed=directed, attributes=None, shards=2)
+        assert made.self_loops_dropped == graph.self_loops_dropped > 0
+        for pattern in ("(a)-[x]-(b)-[y]-(c) WHERE x.time < y.time", "(a)-[x]-(b) WITHIN 3 OF time"):
+            for copies in (False, True):
+                expected = mf.count(graph, pattern, copies=copies)
+                assert cluster.count(made, pattern, copies=copies) == expected > 0
 
 
 def test_integers_beyond_63_bits_are_refused_as_locally(ray: InlineRay, tmp_path: Path) -> None:

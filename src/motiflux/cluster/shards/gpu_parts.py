@@ -53,8 +53,7 @@ def why_cpu(planned: Ranged, layout: Layout) -> str | None:
     if plan.impossible is not None:
         return None
     if plan.comparisons is not None:
-        chooses = plan.comparisons.count_choices
-        return "it counts choices of copies" if chooses else "it compares attributes"
+        return "it compares attributes"
     if rows_of_plan(bound, plan, reach_of(bound, plan, layout), layout).apart:
         return "it looks for negated edges of some kinds"
     return None if is_countable(plan) else "kernels do not count the last levels of this pattern"
