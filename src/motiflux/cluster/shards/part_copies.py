@@ -30,6 +30,8 @@ _SHARE_OF_PIECE = 8
 _BYTES_ASKED, _BYTES_JUDGED = 160, 96
 """Bytes of an arc while its copies are looked up, and of a copy while it is judged, about."""
 _LEAST_ASKED, _LEAST_JUDGED = 8, 16
+_BYTES_OF_ARC = 72
+"""Bytes of an arc while its copies are sorted, in arrays that grow."""
 _MOST_SHARE = 64
 """The rows of a part take one part of so many of its memory, at least."""
 _BYTES_OF_ROW_ARC = 12
@@ -94,8 +96,8 @@ class PartCopies:
         """Return the copies of the arcs of some rows; `room`: bytes for them while they are sorted."""
         offsets, neighbors = arcs
         piece = min(_BYTES_OF_PIECE, room // _SHARE_OF_PIECE)
-        room -= piece + bytes_of_vertex(key) * len(offsets) + bytes_of_arc() * len(neighbors)
-        most = room // bytes_of_copy(key)
+        room -= piece + _bytes_of_vertex(key) * len(offsets) + _BYTES_OF_ARC * len(neighbors)
+        most = room // _bytes_of_copy(key)
         where = None if key.where is None else self._given.get(key.where, key.where)
         wanted = CopiesWanted(key.direction, key.edge_labels, where, key.columns)
         starts = np.zeros(len(neighbors), np.int64)
@@ -164,21 +166,16 @@ def share_of_rows(plan: Plan, layout: Layout, rows: int) -> int:
     average = (layout.num_edges + layout.duplicate_edges) / max(1, layout.num_edges)
     if not layout.edge_attributes:
         average = 1.0
-    each = [bytes_of_arc() + bytes_of_vertex(key) + average * bytes_of_copy(key) for key in keys]
+    each = [_BYTES_OF_ARC + _bytes_of_vertex(key) + average * _bytes_of_copy(key) for key in keys]
     return min(_MOST_SHARE, 1 + ceil(sum(each) / (_BYTES_OF_ROW_ARC * rows)))
 
 
-def bytes_of_arc() -> int:
-    """Return the bytes of an arc while its copies are sorted, in arrays that grow."""
-    return 72
-
-
-def bytes_of_vertex(key: CopyKey) -> int:
+def _bytes_of_vertex(key: CopyKey) -> int:
     """Return the bytes of a vertex of a part while its copies are sorted."""
     return 32 if key.by_value else 8
 
 
-def bytes_of_copy(key: CopyKey) -> int:
+def _bytes_of_copy(key: CopyKey) -> int:
     """Return the bytes of a copy: as it came, and sorted by pairs and by vertices."""
     columns = len(key.columns)
     return 8 + 16 * columns + (8 * columns + 28 if key.by_value else 0)
