@@ -54,6 +54,7 @@ def write_shards(graph: mf.Graph, shards: int, folder: str, memory: int) -> Shar
         attributes=types_of(graph.vertex_attributes),
         edge_attributes=types_of(graph.edge_attributes),
         duplicate_edges=graph.num_edge_copies - graph.num_edges,
+        copies=True,
     )
     ids = ids_of(graph, layout).all()
     place = {one: at for at, one in enumerate(np.asarray(graph.vertex_ids).tolist())}

@@ -235,7 +235,7 @@ def test_what_copies_do_not_tell_is_refused_by_name(ray: InlineRay, tmp_path: Pa
     with mf.Cluster() as cluster:
         without = cluster.shard(paths, tmp_path / "g", directed=True, **NAMES)
         for call in (cluster.count, cluster.explain):
-            with pytest.raises(mf.ArgumentError, match="without attributes of edges"):
+            with pytest.raises(mf.ArgumentError, match="sharded without attributes="):
                 call(without, "(a)-->(b)", copies=True)
         made = cluster.shard(paths, tmp_path / "h", directed=True, attributes=["amount"], **NAMES)
         assert cluster.count(made, pattern) == mf.count(graph, pattern)
@@ -247,6 +247,28 @@ def test_what_copies_do_not_tell_is_refused_by_name(ray: InlineRay, tmp_path: Pa
             cluster.count(made, wrong)
         with pytest.raises(mf.PatternError, match="found integers, whose unit is not known"):
             cluster.count(made, "(a)-[x]->(b)-[y]->(c) WHERE y.amount - x.amount < 2d")
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_copies_of_files_without_attributes_are_counted(
+    ray: InlineRay, tmp_path: Path, directed: bool
+) -> None:
+    draws = random.Random(3)
+    lines = [f"{draws.randrange(7)},{draws.randrange(7, 12)},{draws.choice('xy')}\n" for _ in range(60)]
+    for name, some in (("a", lines[::2]), ("b", lines[1::2]), ("c", lines)):
+        (tmp_path / f"{name}.csv").write_text("src,dst,label\n" + "".join(some))
+    graph = mf.read_graph(tmp_path / "c.csv", directed=directed, label="label")
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    with mf.Cluster() as cluster:
+        made = cluster.shard(
+            paths, tmp_path / "g", directed=directed, label="label", attributes=None, shards=2
+        )
+        assert (made.edge_attributes, made.duplicate_edges > 0) == ({}, True)
+        again = cluster.open_sharded(tmp_path / "g", memory=made.memory)
+        for pattern in ("(a)--(b)--(c)", "(a)-[:x]-(b)--(c)", "(a)--(b)--(c)--(d)--(a)"):
+            expected = mf.count(graph, pattern, copies=True)
+            assert cluster.count(made, pattern, copies=True) == expected > mf.count(graph, pattern)
+            assert cluster.count(again, pattern, copies=True) == expected
 
 
 def test_copies_of_edges_that_were_there_once_are_counted_without_attributes(

@@ -140,8 +140,8 @@ class Connected:
             As for `motiflux.read_graph`, for each file.
         attributes
             Columns of the files of edges that are attributes of edges, for conditions and comparisons of
-            patterns; None: all others. Each copy of an edge keeps its values, at both ends, and may be
-            counted (``copies=True``).
+            patterns; None: all others, if there are any. Then each copy of an edge is kept with its values,
+            at both ends, and may be counted (``copies=True``).
         vertices
             Tables of vertices: with `vertex_label`, the label of each vertex; and vertices without an edge.
             All other columns are attributes, for conditions of patterns. Then each vertex is in one table at

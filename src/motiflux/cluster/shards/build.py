@@ -357,7 +357,7 @@ def meet(
     files
         The numbers of files that have attributes, which go to the shards of their vertices.
     copies
-        Whether there are copies of edges with attributes.
+        Whether there are copies of edges.
     """
     names = {"ids": "<i8", "new": "<u4", "labels": "<u4"}
     vertices = _read(Path(folder, BETWEEN, f"vertices-{partition:05}"), names)
@@ -460,7 +460,7 @@ def assemble(shard: int, folder: str, partitions: int, layout: Layout) -> Piece:
     rows = RowArrays(first, offsets, neighbors, kinds, labels if labelled else None)
     columns_of_vertices = _columns_of(shard, folder, partitions, layout)
     copies = None
-    if layout.edge_attributes:
+    if layout.copies:
         copies = copies_of(shard, folder, partitions, layout, len(row))
     write_rows(shard_path(folder, shard), rows, vertex_ids, columns_of_vertices, copies)
     return _sampled(layout, row, neighbors, kinds, labels, first)

@@ -88,9 +88,11 @@ def refuse_lost_copies(layout: Layout, copies: bool) -> None:
     ArgumentError
         Edges were there several times, and their copies were not kept.
     """
-    if copies and layout.duplicate_edges and not layout.edge_attributes:
+    if copies and layout.duplicate_edges and not layout.copies:
         raise ArgumentError(
-            "copies", "False for a sharded graph without attributes of edges, which keep their copies", True
+            "copies",
+            "False for a graph that was sharded without attributes=, which keeps copies of edges",
+            True,
         )
 
 

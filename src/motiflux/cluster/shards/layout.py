@@ -44,6 +44,8 @@ class Layout:
         The same types, of edges.
     judged
         Conditions on edges whose bits kinds have.
+    copies
+        Whether the copies of each edge are kept; they are where edges have attributes.
     """
 
     directed: bool
@@ -59,6 +61,7 @@ class Layout:
     build: str = ""
     edge_attributes: Types = field(default_factory=dict)
     judged: tuple[Condition, ...] = ()
+    copies: bool = False
     first_ids: Ids = field(init=False)
     """int64 [d + 1]: the first vertex of each degree."""
     first_entries: Ids = field(init=False)
@@ -197,6 +200,7 @@ class Layout:
             "duplicate_edges": self.duplicate_edges,
             "attributes": {name: list(types) for name, types in self.attributes.items()},
             "edge_attributes": {name: list(types) for name, types in self.edge_attributes.items()},
+            "copies": self.copies,
         }
 
     @classmethod
@@ -225,4 +229,5 @@ class Layout:
             of("attributes"),
             facts.get("build", ""),
             of("edge_attributes"),
+            copies=facts.get("copies", bool(facts.get("edge_attributes"))),
         )

@@ -163,9 +163,8 @@ def share_of_rows(plan: Plan, layout: Layout, rows: int) -> int:
     if plan.impossible is not None or not compares_edges(plan):
         return 1
     keys = {ends.key for _, ends in followed_from_rows(plan).values() if ends.key is not None}
-    average = (layout.num_edges + layout.duplicate_edges) / max(1, layout.num_edges)
-    if not layout.edge_attributes:
-        average = 1.0
+    copies = layout.num_edges + (layout.duplicate_edges if layout.copies else 0)
+    average = copies / max(1, layout.num_edges)
     each = [_BYTES_OF_ARC + _bytes_of_vertex(key) + average * _bytes_of_copy(key) for key in keys]
     return min(_MOST_SHARE, 1 + ceil(sum(each) / (_BYTES_OF_ROW_ARC * rows)))
 

@@ -278,7 +278,7 @@ def make_shards(
     entries = int((degrees * counts).sum())
     if shards is None:
         nbytes = entries * _BUILD_BYTES + int(counts.sum()) * _COPIES * bytes_of_vertex(types)
-        if edge_types:
+        if keeps:
             nbytes += 2 * totals[0] * (_BUILD_BYTES + _COPIES * bytes_of_vertex(edge_types))
         shards = max(len(workers.connection.nodes()), -(-nbytes // memory))
     shards = min(shards, int(counts.sum()))
@@ -289,8 +289,9 @@ def make_shards(
     layout = Layout(
         *(sides == 2, edges, *tables, degrees, counts, starts, loops, copies - edges, types),
         edge_attributes=edge_types,
+        copies=keeps,
     )
-    of_files = CopiesOfFiles([one for _, one in codes[: len(paths)]], edge_types) if edge_types else None
+    of_files = CopiesOfFiles([one for _, one in codes[: len(paths)]], edge_types) if keeps else None
     steps.write(layout, numbered, firsts, files, of_files)
     shutil.rmtree(between, ignore_errors=True)
 
