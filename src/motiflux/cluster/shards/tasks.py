@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.shards.columns import IdColumns, parquet_of_ids
+from motiflux.cluster.shards.conditions import refuse_lost_copies
 from motiflux.cluster.shards.edge_images import SHARE_OF_SUMS, RangedEdges, RangeEdges
 from motiflux.cluster.shards.images import RangeImages
 from motiflux.cluster.shards.listing import BYTES_OF_VERTEX, RowLister
@@ -176,7 +177,10 @@ def search_share(search: RangeSearch, share: Share, bounds: Bounds, use: Use) ->
 def _search(job: ShardJob, found: Ranged, threads: int, **beside: int) -> RangeSearch:
     names = compared_names(found.plan)
     values = values_of(job.served, names) if names else None
-    copies = copies_of(job.served) if compares_edges(found.plan) else None
+    copies = None
+    if compares_edges(found.plan):
+        refuse_lost_copies(job.served.layout, found.request.copies)
+        copies = copies_of(job.served)
     rows = rows_of(job.served, SHARE_OF_ROWS)
     return RangeSearch(rows, found, job.served.memory, threads, values=values, copies=copies, **beside)
 
