@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 _MOST = 2**64
 """Numbers are below this."""
+_BYTES_OF_NEIGHBOR = 4
 
 
 @dataclass(frozen=True)
@@ -259,8 +260,10 @@ def add_numbers(
     each = zip(places.levels, arcs or [(0, 0)] * len(places.levels), strict=True)
     ordered = sorted(each, key=lambda place: max(place[0][0]))
     for at, ((levels, first), rows) in enumerate(ordered):
-        target = levels[1] if len(levels) == 2 else layout.NO_LEVEL
-        images.places[at] = layout.ImagePlace(levels[0], target, first, layout.Adjacency(*rows))
+        target, begin = layout.NO_LEVEL, first
+        if len(levels) == 2:
+            target, begin = levels[1], (first - rows[1] // _BYTES_OF_NEIGHBOR) % _MOST
+        images.places[at] = layout.ImagePlace(levels[0], target, begin, layout.Adjacency(*rows))
     for level in range(len(images.ends)):
         images.ends[level] = sum(max(levels) <= level for levels, _ in places.levels)
     return numbers

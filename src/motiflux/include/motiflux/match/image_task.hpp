@@ -11,7 +11,9 @@ inline constexpr std::uint32_t kNoLevel = ~std::uint32_t{0};
 struct ImagePlace {
   std::uint32_t level;
   std::uint32_t target;  // the level of an arc's target; kNoLevel: the place is a vertex
-  std::uint64_t first;   // the number of vertex 0, or of the first arc
+  // The number of vertex 0; or that of the first arc, less the address of its neighbour in words of 4 bytes,
+  // modulo 2^64: so a kernel keeps one number less while it looks for an arc.
+  std::uint64_t first;
   view::Adjacency arcs;  // of a place with two levels: the rows in which arcs have their positions
 };
 

@@ -133,7 +133,7 @@ class CountingImages : public EveryLevel {
       const auto source = static_cast<std::uint32_t>(at);
       const sets::Span row{place.arcs.begin(source), place.arcs.end(source)};
       const std::uint32_t* const found = sets::lower_bound(row.first, row.last, vertex(place.target));
-      at = static_cast<std::uint64_t>(found - place.arcs.neighbors);
+      at = reinterpret_cast<std::uintptr_t>(found) / sizeof(std::uint32_t);  // see ImagePlace::first
     }
     device::fast_add(images_.numbers[place.first + at], more);
   }
