@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::size_t kMostVertices = 32;
 constexpr double kBytesOfEntry = 4, kBytesOfRow = 8;
-constexpr double kPartsAgain = 4;  // what to find other candidates takes, in parts
-constexpr double kStep = 1.2;      // by which a number of blocks grows in the search for the best
+constexpr double kPartsAgain = 4;    // what to find other candidates takes, in parts
+constexpr double kMostParts = 1e18;  // of a box: more are no more than a guess
+constexpr double kStep = 1.2;        // by which a number of blocks grows in the search for the best
 
 using Blocks = std::array<double, kMostVertices>;  // into how many each query vertex is divided
 
@@ -77,12 +78,12 @@ class Divider {
     std::for_each(costs.needed.begin(), costs.needed.end(), sum);
     for (const auto& [less, greater] : costs.less)
       if (std::max(less, greater) >= vertices_) throw std::invalid_argument("no such query vertex");
-    for (const auto& sources : costs.sources)
-      for (const std::uint32_t vertex : sources)
-        if (vertex >= vertices_) throw std::invalid_argument("no such query vertex");
     std::uint32_t with_rows = 0;
-    for (const auto& sources : costs_.sources)
-      for (const std::uint32_t vertex : sources) with_rows |= 1u << vertex;
+    for (const auto& sources : costs.sources)
+      for (const std::uint32_t vertex : sources) {
+        if (vertex >= vertices_) throw std::invalid_argument("no such query vertex");
+        with_rows |= std::uint32_t{1} << vertex;
+      }
     exponent_ = std::popcount(with_rows);
   }
 
@@ -296,7 +297,8 @@ class Divider {
         found_.buckets.push_back(static_cast<std::uint8_t>(box.begin[vertex]));
         found_.buckets.push_back(static_cast<std::uint8_t>(box.end[vertex]));
       }
-      found_.parts.push_back(static_cast<float>(fits ? 1 : kPartsAgain + std::pow(share, exponent_)));
+      found_.parts.push_back(
+          static_cast<float>(fits ? 1 : std::min(kMostParts, kPartsAgain + std::pow(share, exponent_))));
       return;
     }
     const auto [blocks, last] = whole_blocks(box);

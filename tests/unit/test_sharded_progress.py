@@ -107,6 +107,15 @@ def test_a_timeout_covers_the_ids_of_vertices(ray: InlineRay, tmp_path: Path) ->
         orbits, of_edges = cluster.orbits(made, timeout=0.2), cluster.edge_orbits(made, timeout=0.2)
         assert (orbits.complete, orbits.counts.shape, orbits.reason) == (False, (0, 15), why)
         assert (of_edges.complete, of_edges.counts.shape, of_edges.reason) == (False, (0, 12), why)
+        wrong: list[dict[str, Any]] = [{"threads": -3}, {"tuning": {"foo": "on"}}]
+        for options in wrong:
+            name = next(iter(options))
+            for call in (cluster.count_per_vertex, cluster.count_per_edge):
+                with pytest.raises(mf.ArgumentError, match=name):
+                    call(made, TRIANGLE, timeout=0.2, **options)
+            for orbits_of in (cluster.orbits, cluster.edge_orbits):
+                with pytest.raises(mf.ArgumentError, match=name):
+                    orbits_of(made, timeout=0.2, **options)
         with pytest.raises(mf.ArgumentError, match="by"):
             cluster.count_per_vertex(made, TRIANGLE, by="x", timeout=0.2)
         ray.late = set()

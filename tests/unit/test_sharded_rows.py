@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -144,3 +144,24 @@ def test_the_rows_of_a_share_depend_on_it_alone(memory: int, monkeypatch: pytest
         (found, rest), (expected, behind) = other[0].rows(share, bounds), one[0].rows(share, bounds)
         assert rest == behind
         assert np.array_equal(np.concatenate(found), np.concatenate(expected))
+
+
+def test_the_rows_of_a_share_do_not_depend_on_the_tasks_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    clique = 12
+    below = 4_000
+    ids = range(2 * below + clique)
+    low = [(one, below + (one + more) % below) for one in range(below) for more in range(5)]
+    high = list(combinations(ids[2 * below :], 2))
+    labels = [0 if one < 2 * below else 1 + one % 2 for one in ids]
+    graph = mf.Graph.from_edges(low + high, vertex_ids=ids, vertex_labels=labels)
+    pattern = "(a)--(b)--(c)--(d:1)--(e)--(a), (a)--(c), (a)--(d)"
+    fresh, used = lister_of(graph, pattern, 1 << 22), lister_of(graph, pattern, 1 << 22)
+    assert fresh is not None
+    assert used is not None
+    last = fresh[1] - 2 * len(high)
+    assert used[0].rows([roots(0, last)], Bounds(rows=10**6, work=10**9)) == ([], [])  # reads many rows
+    share, bounds = [roots(last, fresh[1])], Bounds(rows=10**8, work=1_000)
+    (found, rest), (expected, behind) = used[0].rows(share, bounds), fresh[0].rows(share, bounds)
+    assert rest == behind
+    assert rest
+    assert np.array_equal(np.concatenate(found), np.concatenate(expected))

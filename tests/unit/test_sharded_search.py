@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
@@ -112,7 +113,6 @@ def count_in_ranges(
     shards=st.integers(1, 4),
     hot=st.sampled_from([0, 3, 30]),
     memory=st.sampled_from([6_000, 12_000, 1 << 20]),
-    low=st.booleans(),
 )
 def test_counts_are_those_of_the_whole_graph(
     seed: int,
@@ -123,7 +123,6 @@ def test_counts_are_those_of_the_whole_graph(
     shards: int,
     hot: int,
     memory: int,
-    low: bool,
 ) -> None:
     if (semantics, symmetry) == ("homomorphism", "subgraphs"):
         symmetry = "embeddings"
@@ -133,9 +132,6 @@ def test_counts_are_those_of_the_whole_graph(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "_LEAST_PIECE", 8)
         patch.setattr(search, "_LEAST", 0)
-        if low:  # roots of low degrees are searched in pieces wherever there are several parts
-            patch.setattr(search, "_MANY_PARTS", 0)
-            patch.setattr(search, "_GAIN_OF_LOW", 1e-9)
         found, _ = count_in_ranges(graph, pattern, memory, cuts, shards, hot, **options)
     assert found == mf.count(graph, pattern, **options)
 
@@ -155,6 +151,24 @@ def test_roots_in_pieces_have_the_same_embeddings(
         parts.append(number)
     assert parts[0] != parts[1]
     assert min(parts) > 1
+
+
+def test_a_long_path_with_the_least_memory_is_divided() -> None:
+    ends = np.random.default_rng(1).integers(0, 300, (9_000, 2))
+    graph = mf.Graph.from_edges(ends, self_loops="drop")
+    pattern = "--".join(f"(v{at})" for at in range(22))
+    with pytest.raises(mf.ClusterError) as least:
+        search_of(graph, pattern, 1_000)
+    memory = re.search(r"at least ([\d,]+) bytes", str(least.value))
+    assert memory is not None
+    found, layout, _ = search_of(graph, pattern, int(memory[1].replace(",", "")))
+    assert found is not None
+
+    def searched(*part: Any) -> int:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):  # once there is a part
+        found.each(0, layout.entries, None, None, searched)
 
 
 @pytest.mark.parametrize(("pattern", "memory"), [(PATTERNS[3], 15_000), (PATTERNS[5], 30_000)])
@@ -178,6 +192,31 @@ def test_low_roots_in_pieces_have_the_same_embeddings(
         assert found == mf.count(graph, pattern)
         assert bool(pieces) == (gain < 1)
     assert max(pieces) > 1
+
+
+@pytest.mark.turns(2)
+@settings(max_examples=6)
+@given(
+    seed=st.integers(0, 10**6),
+    directed=st.booleans(),
+    semantics=st.sampled_from(["isomorphism", "induced", "homomorphism"]),
+    memory=st.sampled_from([2_500, 3_500]),
+    shards=st.integers(1, 4),
+)
+def test_low_roots_in_pieces_are_counted_once(
+    seed: int, directed: bool, semantics: str, memory: int, shards: int
+) -> None:
+    graph = mf.generate.rmat(scale=6, edges=400, seed=seed, directed=directed)
+    unlabelled = [one for one in PATTERNS + DIRECTED if ":" not in one and (directed or ">" not in one)]
+    pattern = random.Random(seed).choice(unlabelled)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "_LEAST_PIECE", 8)
+        patch.setattr(search, "_LEAST", 0)
+        patch.setattr(search, "_MANY_PARTS", 0)
+        patch.setattr(search, "_GAIN_OF_LOW", 1e-9)
+        found, parts = count_in_ranges(graph, pattern, memory, [], shards, semantics=semantics)
+    event(f"{min(parts, 3)} parts")
+    assert found == mf.count(graph, pattern, semantics=semantics)
 
 
 @given(seed=st.integers(0, 999), entries=st.integers(1, 12), kinds=st.booleans())

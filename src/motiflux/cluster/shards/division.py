@@ -80,7 +80,7 @@ def divided(
     for vertices, rows in planned.items():
         most = None if best is None else ceil(least) + 1  # with more boxes, it is no better
         found = _divided_by(gathering, weights, reach, vertices, rows, filled, most)
-        cost = float(found.parts.sum())
+        cost = float(found.parts.sum(dtype=np.float64))
         if best is None or cost < least:
             best, least = found, cost
     assert best is not None

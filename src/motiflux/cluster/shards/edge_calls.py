@@ -12,6 +12,7 @@ import numpy as np
 from motiflux.api.per_vertex import checked_request, places_named
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.jobs import WrittenRows
+from motiflux.cluster.shards.conditions import refuse_compared_edges
 from motiflux.cluster.shards.edge_sums import EdgeColumn
 from motiflux.cluster.shards.edges import EdgeSearches, edge_searches, with_edges
 from motiflux.cluster.shards.progress import of_equal_parts
@@ -63,6 +64,7 @@ def count_per_edge_sharded(
     by = given.pop("by", None)
     places = places_named("by", by, edge_names(pattern.edges), "query edge")
     single = isinstance(by, (str, int, np.integer))
+    refuse_compared_edges(pattern)
     shown = checked_request(given, "counting per edge")
     with shown as request, edge_searches(workers, graph, kind) as searches:
         call = _begun(graph, request, output)

@@ -17,7 +17,7 @@ import numpy as np
 from motiflux.api.edge_witnesses import bound_query_edge
 from motiflux.api.per_vertex import automorphisms_fixing
 from motiflux.cluster.folder import Folder
-from motiflux.cluster.shards.conditions import narrowed, refuse_compared_edges
+from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.edge_images import RangedEdges
 from motiflux.cluster.shards.edge_sums import EdgeColumn, Edges, EdgeTable, SumsOfEdges
@@ -109,7 +109,6 @@ class EdgeSearches:
         PatternError
             The pattern asks what a sharded graph cannot judge.
         """
-        refuse_compared_edges(pattern)
         graph = self.graph
         try:
             subject = narrowed(graph, pattern, deadline)

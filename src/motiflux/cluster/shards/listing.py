@@ -27,8 +27,8 @@ BYTES_OF_VERTEX = 20
 _BLOCK = 1 << 16
 _LISTED = 1 << 17
 """A range of more rows is halved before some of them are picked."""
-_STEPS_OF_ENTRY = 4
-"""A part may take this number of steps of the search for each entry that was read for it."""
+_STEPS_OF_ENTRY = 8
+"""A part may take this number of steps of the search for each entry that it was made of."""
 
 IdRows = NDArray[np.int64]
 RowsOf = Callable[[Part, int], VertexArray | None]

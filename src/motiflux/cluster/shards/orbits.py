@@ -56,9 +56,9 @@ def _orbits(
     columns: dict[int, Any] = {}
     complete, device, reasons = True, device_of(workers, graph, kind), []
     try:
-        vertices = vertices_of(graph, deadline)
-    except OutOfTimeError:
-        vertices, complete, reasons = no_vertices_of(graph), False, [TOO_LATE]
+        vertices, late = vertices_of(graph, deadline), False
+    except OutOfTimeError:  # the first call refuses what it always refuses
+        vertices, late = no_vertices_of(graph), True
     graphlets = [one for one in GRAPHLETS if len(one.orbits) <= size]
     for graphlet, part in zip(graphlets, of_equal_parts(report, len(graphlets)), strict=True):
         if not complete:
@@ -74,8 +74,8 @@ def _orbits(
             progress=part or False,
             **options,
         )
-        complete = found.complete
-        reasons.append(found.reason)
+        complete = found.complete and not late
+        reasons.append(TOO_LATE if late else found.reason)
         columns |= {orbit: found.counts[:, at] for at, orbit in enumerate(names.values())}
     number = 1 + max(max(one.orbits) for one in graphlets)
     counts = np.zeros((vertices.num_vertices, number), np.int64)

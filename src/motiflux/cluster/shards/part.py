@@ -98,7 +98,7 @@ class Gathering:
     memory
         Bytes of the part.
     read, read_for_part
-        Entries read so far, and since the last part.
+        Entries read so far, and for the last part alone: the latter depend on nothing but the part.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Gathering:
         self.memory = memory - least_memory(self._layout, reach)
         self.beside = beside
         self._allowed = tuple(allowed) or (None,) * reach.size
-        self.read = self._read_before = self.read_for_part = 0
+        self.read = self.read_for_part = 0
         self._part = _native.Part(self._layout.num_vertices, reach.size)
 
     def find(self, spans: Spans) -> bool:
@@ -164,10 +164,11 @@ class Gathering:
         if any(first >= last for first, last in within):
             return None
         self._part.begin_rows(rows.keys, within, self.memory, self._layout.entries)
+        before = self.read
         for piece in self._pieces_of_rows():
             if not self._part.append(piece.native):
                 return TooLarge()
-        self.read_for_part, self._read_before = self.read - self._read_before, self.read
+        self.read_for_part = self.read - before
         made = self._part.take_rows(self.beside)
         if made is None:
             return TooLarge()

@@ -283,7 +283,7 @@ class RangeSearch:
             return
         blocks = self._blocks(own, 1.0 if whole else _OVERFILLED)
         if whole and not own:
-            parts, roots = float(blocks.parts.sum()), spans[self._reach.root]
+            parts, roots = float(blocks.parts.sum(dtype=np.float64)), spans[self._reach.root]
             two = in_halves(self._layout, roots) if parts > _MANY_PARTS else None
             if two is not None and (size := self._size_of_low_pieces(roots, two[0], parts)):
                 self._search_low(two[0], size, found, use)
@@ -418,7 +418,7 @@ class RangeSearch:
         """Return about the number of parts of some roots; the candidates are theirs afterwards."""
         if not self.gathering.find(spans):
             return 0.0
-        return float(self._blocks(frozenset(), 1.0).parts.sum())
+        return float(self._blocks(frozenset(), 1.0).parts.sum(dtype=np.float64))
 
     def _used(self, part: Part, plan: Plan, rows: RowsOfPlan, use: Use) -> int:
         """Return what `use` returns for the search of a part."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiflux.api.per_vertex import count_per_vertex, places_named
+from motiflux.api.per_vertex import count_per_vertex
 from motiflux.arguments import check_seconds
 from motiflux.cluster.shards.conditions import Narrowed, result_of_server
 from motiflux.cluster.shards.counting import LEAST_SECONDS, job_of
@@ -79,27 +79,16 @@ def count_per_vertex_sharded(
     workers: Workers, graph: ShardedGraph, pattern: Pattern, options: Mapping[str, Any], kind: str | None
 ) -> VertexCounts:
     """Return the counts at vertices, where the call counts by images elsewhere; none if time is up before."""
-    timeout, by = options.get("timeout"), options.get("by")
+    timeout = options.get("timeout")
     deadline = Deadline.after(None if timeout is None else check_seconds("timeout", timeout))
-    names = [vertex.name for vertex in pattern.vertices]
-    places = places_named("by", by, names, "query vertex")
     try:
-        vertices = vertices_of(graph, deadline)
-    except OutOfTimeError:
-        single = isinstance(by, (str, int, np.integer))
-        return VertexCounts(
-            graph=no_vertices_of(graph),
-            pattern=pattern,
-            columns=tuple(names[place] for place in places),
-            counts=np.zeros(0 if single else (0, len(places)), np.int64),
-            complete=False,
-            seconds=deadline.elapsed(),
-            plan_seconds=0.0,
-            engine="cluster",
-            device=device_of(workers, graph, kind),
-            reason=TOO_LATE,
-        )
-    return count_per_vertex(vertices, pattern, **{**options, "timeout": deadline.left()})
+        vertices, late = vertices_of(graph, deadline), False
+    except OutOfTimeError:  # the call refuses what it always refuses
+        vertices, late = no_vertices_of(graph), True
+    waited = deadline.elapsed()
+    found = count_per_vertex(vertices, pattern, **{**options, "timeout": deadline.left()})
+    found = replace(found, seconds=waited + found.seconds)
+    return replace(found, counts=found.counts[:0], complete=False, reason=TOO_LATE) if late else found
 
 
 def device_of(workers: Workers, graph: ShardedGraph, kind: str | None) -> str:
