@@ -84,6 +84,20 @@ def test_what_a_progress_function_raises_ends_a_call(ray: InlineRay, tmp_path: P
         assert not list((tmp_path / "g").glob("_counts-*")), "numbers of tasks are deleted"
 
 
+def test_calls_that_find_nothing_end_their_progress(ray: InlineRay, tmp_path: Path) -> None:
+    ends = [(at, at + 1) for at in range(40)]
+    mf.write_graph(mf.Graph.from_edges(ends), tmp_path / "g.npz")
+    with mf.Cluster() as cluster:
+        made = cluster.shard(tmp_path / "g.npz", tmp_path / "shards", shards=2)
+        told: list[mf.ProgressReport] = []
+        assert len(cluster.sample(made, TRIANGLE, 5, progress=told.append).to_numpy()) == 0
+        assert told[-1].done == told[-1].total > 0
+        told.clear()
+        none = cluster.count_per_vertex(made, "(a)--(b) WHERE degree(a) > 99", progress=told.append)
+        assert (none.complete, int(none.counts.sum())) == (True, 0)
+        assert told[-1].done == told[-1].total > 0
+
+
 def test_progress_of_random_rows_of_whole_graphs_is_refused(ray: InlineRay, tmp_path: Path) -> None:
     with mf.Cluster() as cluster:
         _, graph = made_in(cluster, tmp_path, 4, memory=200_000)

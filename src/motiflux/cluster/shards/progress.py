@@ -50,6 +50,12 @@ def telling(
     return tell
 
 
+def tell_end(report: ProgressCallback | None, deadline: Deadline) -> None:
+    """Tell that a part of a call ended that had nothing to do."""
+    if report is not None:
+        report(ProgressReport(1, 1, 0, deadline.elapsed()))
+
+
 def of_equal_parts(report: ProgressCallback | None, number: int) -> list[ProgressCallback | None]:
     """Return a callback for each of some parts of a call, which are taken to be equal."""
     return list(in_parts(report, [1 / max(1, number)] * number))

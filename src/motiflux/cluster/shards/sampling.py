@@ -25,7 +25,7 @@ from motiflux.cluster.shards.conditions import Narrowed
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.estimating import RangeCounts
 from motiflux.cluster.shards.planning import plan_narrowed, sampled
-from motiflux.cluster.shards.progress import BehindSearch, of_equal_parts, telling
+from motiflux.cluster.shards.progress import BehindSearch, of_equal_parts, tell_end, telling
 from motiflux.cluster.shards.ranges import Ranges
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
@@ -134,6 +134,7 @@ class _Sampling:
         images = self._images
         total = sum(counts)
         if total == 0:
+            tell_end(self._listing, self._deadline)
             return NoRows(complete=True)
         if max(counts) >= _MOST_OF_RANGE:
             raise CountOverflowError(

@@ -16,7 +16,7 @@ from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.images import Sums
 from motiflux.cluster.shards.layout import Ids
 from motiflux.cluster.shards.planning import RangedImages, image_plan_of, plan_narrowed, ranged_images
-from motiflux.cluster.shards.progress import of_equal_parts, telling
+from motiflux.cluster.shards.progress import of_equal_parts, tell_end, telling
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.tasks import images_of_range
 from motiflux.cluster.shares import FEW_PARTS, Order, Shares
@@ -141,6 +141,8 @@ class ShardedImageCounter(HostImageCounter):
             searches = ranged_images(
                 subject.sketch, subject.pattern, plan, request, deadline, subject.allowed
             )
+            if not searches:
+                tell_end(report, deadline)
             for images, part in zip(searches, of_equal_parts(report, len(searches)), strict=True):
                 complete = complete and self._count(subject.graph, images, plan, found, part, deadline)
                 reasons.append(reason_of(images, subject.graph.layout, self._kind))
