@@ -274,6 +274,27 @@ def test_edges_are_compared_and_copies_counted_in_queries(
                 assert (found, found.complete) == (expected, True)
 
 
+def test_spans_and_edges_beside_each_other_tell_patterns_apart(ray: InlineRay, tmp_path: Path) -> None:
+    data = random_data(8, directed=False)
+    spans = [f"(a)-[x]-(b)-[y]-(c) WITHIN {span} OF t" for span in range(2)]
+    parts = [
+        "(a:1)--(b)--(c:0), (d)--(e)--(f)",
+        "(a:1)--(b)--(c)--(d:0), (e)--(f)",
+        "(a)--(b), (c)--(d)--(e)",
+        "(a)-[x]-(b)-[y]-(c), (a)-[z]-(b)",
+    ]
+    doubled = [f"(a:1)-[x]-(b)-[y]-(c:0), ({end})-[z]-(b)" for end in "ac"]
+    with mf.Cluster() as cluster:
+        made, graph = data.shard(cluster, tmp_path, 1 << 20), data.graph()
+        found, expected = (
+            f([*spans, "(a)-[*1..2]-(b)"]) for f in (partial(cluster.count, made), partial(mf.count, graph))
+        )
+        assert found == expected
+        assert expected[0] != expected[1]
+        for queries in (parts, [*doubled, "(a)-[*1..2]-(b)"]):
+            assert cluster.count(made, queries, copies=True) == mf.count(graph, queries, copies=True)
+
+
 FEATURES = ["path", "ring", "walk", "or", "optional", "optpath", "parts", "labels", "negated", "degree"]
 
 
@@ -440,6 +461,11 @@ def test_a_job_of_a_query_whose_driver_was_lost_continues(
 
 REFUSED: list[tuple[str, str | None, str]] = [
     (
+        "(a)-[x]-(b)-[y]-(c) OPTIONAL (c)--(d) WITHIN 1 OF t",
+        "no WITHIN beside OPTIONAL",
+        "no WITHIN beside OPTIONAL edges to new vertices",
+    ),
+    (
         "(a)--(b), (c)--(d) WHERE a.x < c.x",
         "pattern: expected comparisons within one connected part, for a sharded graph",
         "list its parts one by one",
@@ -488,6 +514,12 @@ def test_what_a_sharded_graph_cannot_tell_of_queries_is_refused_by_name(
         )
         with pytest.raises(mf.PatternError, match="expected a monitor"):
             cluster.count(made, pattern)
+        for query, beside in (
+            ("(a)--(b) OPTIONAL (b)--(c)", "OPTIONAL"),
+            ("(a)--(b), (c)--(d) WHERE NOT (a)--(c)", "negated edges or comparisons between parts"),
+        ):
+            with pytest.raises(mf.ArgumentError, match=f"copies: expected False beside {beside}"):
+                cluster.count(made, query, copies=True)
         with pytest.raises(mf.ArgumentError, match="no queries of several"):
             cluster.sample(made, "(a)-[*1..2]-(b)", 1)
 

@@ -287,8 +287,9 @@ class Cluster(Connected):
         job: str | None = None,
         **options: Unpack[MatchOptions],
     ) -> Matches | list[Matches] | WrittenRows | list[WrittenRows]:
-        """List embeddings; see `motiflux.match`. Rows of a `Query`, and distinct ones, are for one machine.
+        """List embeddings; see `motiflux.match`.
 
+        Distinct rows are for one machine, and so are rows of a `Query`, but for a sharded graph.
         Rows of a sharded graph are ids of vertices, without columns of edges and attributes; it takes a
         `Query` whose patterns are connected. With ``device="cuda"``, each task has one GPU.
 

@@ -97,6 +97,7 @@ def plan_options(
         deadline=deadline.at,
         switches=request.tuning,
         beside=(),
+        count_choices=request.copies,
     )
 
 

@@ -39,7 +39,7 @@ class PatternCounter(Protocol):
     def ends(self, request: Request) -> PossibleEnds:
         """Return who says which possible ends of optional edges there are."""
 
-    def check(self, query: Pattern | Query, whole: Sum) -> None:
+    def check(self, query: Pattern | Query, whole: Sum, request: Request) -> None:
         """Refuse a query whose sum cannot be counted.
 
         Raises
@@ -69,7 +69,7 @@ class LocalCounter:
         """Return who says which possible ends of optional edges there are: numbers of each vertex."""
         return EndsAsAttributes(self.graph, request.threads)
 
-    def check(self, query: Pattern | Query, whole: Sum) -> None:
+    def check(self, query: Pattern | Query, whole: Sum, request: Request) -> None:
         """Accept all queries."""
 
     def counts(
@@ -108,7 +108,7 @@ def count_queries(
     for position, query in enumerate(queries):
         with naming_pattern(position if named else None):
             sums.append(_kept_sum(query, request, where))
-            where.check(query, sums[-1])
+            where.check(query, sums[-1], request)
     counter = _Counter(where, request, deadline)
     try:
         counter.count(sums)

@@ -76,7 +76,7 @@ def estimate_query(
     call = replace(call, request=request)
     where = where or LocalCounter(call.graph)
     whole = sum_of(query, request, where)
-    where.check(query, whole)
+    where.check(query, whole, request)
     return estimate_sum(_patterns(query, whole), call, estimate)
 
 

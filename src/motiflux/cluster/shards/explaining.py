@@ -87,7 +87,7 @@ def explain_sharded(
         return _explained(workers, graph, query, request, gpus, analyze=analyze)
     where = ShardedCounter(workers, graph, None if gpus is None else gpus.kind)
     whole = sum_of(query, request, where)
-    where.check(query, whole)
+    where.check(query, whole, request)
     parts = [
         _explained(workers, graph, one.pattern, one.request(request), gpus, analyze=analyze)
         for one in whole.counted

@@ -53,7 +53,7 @@ def why_cpu(planned: Ranged, layout: Layout) -> str | None:
     if plan.impossible is not None:
         return None
     if plan.comparisons is not None:
-        return "it compares attributes"
+        return "it counts choices of copies" if planned.request.copies else "it compares attributes"
     if rows_of_plan(bound, plan, reach_of(bound, plan, layout), layout).apart:
         return "it looks for negated edges of some kinds"
     return None if is_countable(plan) else "kernels do not count the last levels of this pattern"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from motiflux.api.queries.counts import Sum, count_queries
 from motiflux.cluster.shards.counting import count_sharded
+from motiflux.comparisons import Within
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, Query
@@ -68,11 +69,11 @@ class ShardedCounter:
         del request
         return EndsAsNegatedEdges()
 
-    def check(self, query: Pattern | Query, whole: Sum) -> None:
+    def check(self, query: Pattern | Query, whole: Sum, request: Request) -> None:
         """Refuse a query of which rows would have to be looked at one by one."""
         for term in whole.terms:
             if term.listed is not None:
-                raise refusal(term.listed, query)
+                raise refusal(term.listed, query, request)
 
     def counts(
         self, graph: Graph | None, patterns: Sequence[Pattern], request: Request, deadline: Deadline
@@ -83,7 +84,7 @@ class ShardedCounter:
         """
         del graph
         before = deadline.elapsed()
-        firsts = first_alike(patterns, directed=self._sharded.directed)
+        firsts = first_alike(patterns, directed=self._sharded.directed, copies=request.copies)
         searched = sorted(set(firsts))
         distinct = [patterns[at] for at in searched]
         counts = count_sharded(self._workers, self._sharded, distinct, request, deadline, self._kind)
@@ -104,13 +105,16 @@ class ShardedCounter:
 
     def rows(self, shape: Shape, request: Request, deadline: Deadline, limit: int | None) -> tuple[int, bool]:
         """Refuse to count rows: `check` does so before."""
-        raise refusal(shape, str(shape))
+        raise refusal(shape, str(shape), request)
 
 
-def refusal(shape: Shape, found: object) -> ArgumentError:
+def refusal(shape: Shape, found: object, request: Request) -> ArgumentError:
     """Return the error for a shape of which rows would have to be looked at one by one."""
     expected = "OPTIONAL edges that fewer vertices of the pattern may be the ends of"
     paths = [one for one in shape.absent if isinstance(one, AbsentPath)]
+    if request.copies:
+        beside = "OPTIONAL" if shape.absent else "negated edges or comparisons between parts"
+        return ArgumentError("copies", f"False beside {beside}, for a sharded graph", True)
     if shape.compares_parts:
         expected = "comparisons within one connected part"
     elif any(one.induced for one in paths):
@@ -122,7 +126,14 @@ def refusal(shape: Shape, found: object) -> ArgumentError:
         expected = "one connected part beside OPTIONAL"
     elif shape.skeleton.may_coincide:
         expected = "no WALK or may_equal beside OPTIONAL"
+    elif shape.absent and has_within(shape):
+        expected = "no WITHIN beside OPTIONAL"
     return ArgumentError("pattern", f"{expected}, for a sharded graph", found)
+
+
+def has_within(shape: Shape) -> bool:
+    """Return whether all edges of a shape lie within a span."""
+    return any(isinstance(one, Within) for case in shape.cases for one in case.pattern.comparisons)
 
 
 def count_queries_sharded(

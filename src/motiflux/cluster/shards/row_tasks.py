@@ -12,7 +12,7 @@ from motiflux.api.queries.induced import without_induced
 from motiflux.cluster.shards.columns import IdColumns, QueryIds, layout_of, parquet_of_ids
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.planning import plan_search
-from motiflux.cluster.shards.queries import refusal, refuse_absent
+from motiflux.cluster.shards.queries import has_within, refusal, refuse_absent
 from motiflux.cluster.shards.query_tasks import (
     PatternRows,
     QueryRows,
@@ -290,7 +290,7 @@ def patterns_listed(query: Query, request: Request, *, directed: bool) -> tuple[
         for pattern in disjoint_patterns(shape, homomorphic=request.semantics is Semantics.HOMOMORPHISM):
             found.append(Shaped(pattern, shape, symmetry, images))
             if len(found) > MAX_PATTERNS:
-                expected = f"a query of at most {MAX_PATTERNS} patterns, for rows of a sharded graph"
+                expected = f"rows of at most {MAX_PATTERNS} patterns for a query of a sharded graph"
                 raise ArgumentError("pattern", expected, query)
     return query, request, found
 
@@ -307,7 +307,10 @@ def _check(shape: Shape, query: Query, request: Request) -> None:
         expected = "a connected pattern for rows of a sharded graph: list its parts one by one"
         raise ArgumentError("pattern", expected, query)
     if len(shape.absent_edges) < len(shape.absent) or (shape.absent and shape.skeleton.may_coincide):
-        raise refusal(shape, query)
+        raise refusal(shape, query, request)
+    if has_within(shape) and any(None in absent.ends for absent in shape.absent_edges):
+        expected = "no WITHIN beside OPTIONAL edges to new vertices, for a sharded graph"
+        raise ArgumentError("pattern", expected, query)
     for absent in shape.absent_edges:
         refuse_absent(absent)
     if alternatives_with_lone_edges(shape):

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from motiflux.comparisons import Operand, PatternComparison, Relation
+from motiflux.comparisons import Operand, PatternComparison, Relation, Within
 from motiflux.errors import PatternError
 from motiflux.pattern.automorphism import Automorphisms, Permutation, Structure, group_of
 from motiflux.pattern.comparison_points import ComparisonPoints, comparison_points
@@ -76,14 +76,20 @@ def _distinct(shapes: tuple[Shape, ...], directed: bool) -> tuple[Shape, ...]:
     return tuple(shape for shape in shapes if id(shape) in chosen)
 
 
-def first_alike(patterns: Sequence[Pattern], *, directed: bool) -> list[int]:
+def first_alike(patterns: Sequence[Pattern], *, directed: bool, copies: bool = False) -> list[int]:
     """Return for each pattern the position of the first one that is the same but for names and numbers.
 
     Parameters
     ----------
     directed
         The direction of the data graph.
+    copies
+        Whether choices of copies are counted: then equal patterns are the same alone, as edges beside each
+        other tell patterns apart.
     """
+    if copies:
+        places: dict[Pattern, int] = {}
+        return [places.setdefault(pattern, at) for at, pattern in enumerate(patterns)]
     firsts: dict[Hashable, list[tuple[int, Skeleton]]] = {}
     found = []
     for at, pattern in enumerate(patterns):
@@ -94,7 +100,8 @@ def first_alike(patterns: Sequence[Pattern], *, directed: bool) -> list[int]:
             pattern.comparisons,
             negated=pattern.negated,
         )
-        alike = firsts.setdefault((type(pattern), _invariant(skeleton), _colors(skeleton)), [])
+        spans = frozenset(one for one in pattern.comparisons if isinstance(one, Within))
+        alike = firsts.setdefault((type(pattern), spans, _invariant(skeleton), _colors(skeleton)), [])
         first = next((one for one, other in alike if _are_same(skeleton, other, directed)), at)
         if first == at:
             alike.append((at, skeleton))
