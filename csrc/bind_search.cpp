@@ -628,18 +628,19 @@ nb::tuple count_portion(const OwnedNativePlan& native_plan, const PyPortion& giv
   require(threads >= 1 && threads <= kMaxThreads, "threads must be 1 to 1024");
   search::Portion portion = as_portion(native_plan.get(), given);
   Wide begun;
-  if (!limit && !timeout && !portion.seconds && !portion.work && !portion.rows) {
+  if (!timeout && !portion.seconds && !portion.work && !portion.rows) {
     search::Control control(0, 1, std::nullopt);
     search::Portion first = portion;
     first.seconds = kUnwatchedSeconds;
     search::Pool pool(control, first);
     {
       const FreeGil free_gil;
-      begun = search::count(native_plan.get(), control, 1, std::nullopt, nullptr, &pool);
+      begun = search::count(native_plan.get(), control, 1, limit, nullptr, &pool);
     }
     portion.items = pool.left();
     if (control.reason() != search::Stop::kNone || portion.items.empty())
       return nb::make_tuple(to_python(begun), static_cast<int>(control.reason()), to_python(portion.items));
+    if (limit) *limit -= static_cast<std::uint64_t>(begun.low());  // it was not passed
   }
   search::Control control(0, threads, timeout);
   search::Pool pool(control, portion);

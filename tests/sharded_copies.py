@@ -127,7 +127,7 @@ class Planned:
     subject: Narrowed
     ranged: Ranged
 
-    def search(self, memory: int, near: int = 1) -> RangeSearch:
+    def search(self, memory: int, near: int = 1, threads: int = 1) -> RangeSearch:
         """Return the search, with some shards near the worker."""
         served, plan = self.subject.graph.served(), self.ranged.plan
         layout, shards = served.layout, [served.open_rows(at) for at in range(len(served.actors))]
@@ -141,7 +141,12 @@ class Planned:
         of_copies = [lambda *wanted, one=one: lambda: one.copies.remote(*wanted) for one in actors]
         copies = PartCopies(layout, of_copies, dict(zip(layout.judged, given, strict=True)))
         return RangeSearch(
-            rows, self.ranged, memory, 1, values=values, copies=copies if compares_edges(plan) else None
+            rows,
+            self.ranged,
+            memory,
+            threads,
+            values=values,
+            copies=copies if compares_edges(plan) else None,
         )
 
     def count(self, memory: int, cut: float = 0.5, near: int = 1) -> tuple[int, int]:

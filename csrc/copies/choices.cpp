@@ -44,6 +44,25 @@ struct Number {
   Number minus(Number other) const { return {value - other.value}; }
 };
 
+// How many there are, or kMany if there are more.
+struct NumberToMany {
+  Total value = 0;
+
+  static NumberToMany one() { return {1}; }
+  bool zero() const { return value == 0; }
+  bool settled() const { return value == Choices::kMany; }
+  NumberToMany& operator+=(NumberToMany other) {
+    value = std::min(value + other.value, Choices::kMany);
+    return *this;
+  }
+  NumberToMany& operator*=(NumberToMany other) {
+    if (__builtin_mul_overflow(value, other.value, &value) || value > Choices::kMany) value = Choices::kMany;
+    return *this;
+  }
+  // Of a number that is not settled.
+  NumberToMany minus(NumberToMany other) const { return {value - other.value}; }
+};
+
 }  // namespace
 
 Choices::Choices(const Network& network)
@@ -104,6 +123,11 @@ bool Choices::exists(std::span<const Range> ranges) {
 Total Choices::count(std::span<const Range> ranges) {
   Domains domains;
   return start(ranges, domains) ? solve<Number>(domains).value : 0;
+}
+
+Total Choices::count_to_many(std::span<const Range> ranges) {
+  Domains domains;
+  return start(ranges, domains) ? solve<NumberToMany>(domains).value : 0;
 }
 
 void Choices::report() const {
@@ -322,14 +346,10 @@ void Choices::multiply_supports(int variable, const Link& link, const Domains& d
     return left ? small != one.rises() : small;
   };
   const auto count_from = [&](std::size_t first, std::size_t last) {
-    if constexpr (std::is_same_v<Number, Some>) {
-      // Sums of "or" have no differences: look for one.
-      Some found;
-      for (std::size_t at = first; at < last && !found.there; ++at) work(1), found += below[at];
-      return found;
-    } else {
-      return first < last ? sums[last].minus(sums[first]) : Number{};
-    }
+    if (!sums.back().settled()) return first < last ? sums[last].minus(sums[first]) : Number{};
+    Number found{};  // settled sums have no differences: add until this one is settled
+    for (std::size_t at = first; at < last && !found.settled(); ++at) work(1), found += below[at];
+    return found;
   };
   work(others.size());
   for (std::size_t at = 0; at < domain.size(); ++at) {

@@ -47,6 +47,9 @@ class Choices {
   bool exists(std::span<const Range> ranges);
   // Throws std::overflow_error beyond 2^128 - 1.
   Total count(std::span<const Range> ranges);
+  // The same number if it is below kMany, else kMany.
+  Total count_to_many(std::span<const Range> ranges);
+  static constexpr Total kMany = Total{1} << 64;  // more than any limit of a count
 
  private:
   friend class ChoiceList;

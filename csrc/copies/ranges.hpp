@@ -80,6 +80,8 @@ class Ranges {
   // choice. Valid until the next call.
   std::span<const Place> first_choice(int level);
   Total choices(int level);
+  // The same, at most Choices::kMany, where that throws.
+  Total choices_to_many(int level) { return choices_.count_to_many({at(level), variables_}); }
   ChoiceList list(int level) const { return {choices_, {at(level), variables_}}; }
   // These two may be ended by the owner: see copies/choices.hpp.
   void watch(Worked worked) { choices_.watch(std::move(worked)); }

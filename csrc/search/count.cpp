@@ -40,6 +40,8 @@ class Counter : public Visitor {
     if (limit_) control_.stop(Stop::kLimit);
   }
 
+  bool is_limited() const override { return limit_.has_value(); }
+
   bool keep_going() override {
     if (delayed_start_) delayed_start_->check();
     publish();

@@ -18,6 +18,8 @@ class Visitor {
   virtual void count(Total embeddings) = 0;
   // The same for numbers that a Total might not hold.
   virtual void count_wide(const Wide& embeddings) = 0;
+  // Whether it stops once some number below 2^64 is passed.
+  virtual bool is_limited() const { return false; }
   // Called every few thousand steps; false to stop.
   virtual bool keep_going() = 0;
 };

@@ -210,6 +210,7 @@ class Walker : private Adaptive::Owner {
   }
   bool enters_compared(int level, const Vertex* candidate);
   bool decide(int level, const Vertex* last);
+  Total choices(int level);
   Span ends_of(const copies::Ranges::Window& window, std::uint32_t from, int level);
   bool visit_last_greatest(int level, Span candidates, Span whole);
   bool list_last(int level, Span candidates);

@@ -1,5 +1,6 @@
 // Levels of a search that compares attributes of copies (copies/ranges.hpp).
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "copies/ranges.hpp"
@@ -126,10 +127,20 @@ bool Walker::decide(int level, const Vertex* last) {
     if (!counting_)
       hand_out({last, last + 1});
     else
-      found(native_plan_.compared->count_choices ? ranges_->choices(level) : 1);
+      found(native_plan_.compared->count_choices ? choices(level) : 1);
     return true;
   } catch (const copies::Stopped&) {
     return false;
+  }
+}
+
+// The number of choices, or one beyond the limit. Throws std::overflow_error where there is no limit.
+Total Walker::choices(int level) {
+  try {
+    return ranges_->choices(level);
+  } catch (const std::overflow_error&) {
+    if (!visitor_.is_limited()) throw;
+    return ranges_->choices_to_many(level);
   }
 }
 

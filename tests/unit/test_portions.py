@@ -14,6 +14,7 @@ from motiflux import _native
 from motiflux.cluster.shares import Share, arcs_of, halves, roots
 from motiflux.cluster.tasks import native_search
 from motiflux.config import private_tuning
+from motiflux.cpu import native
 from motiflux.cpu.engine import CpuEngine
 from motiflux.graph import Graph
 from motiflux.plan import Plan
@@ -92,6 +93,21 @@ def test_a_portion_without_bounds_is_counted_whole(pattern: str, threads: int) -
         portion = ([roots(0, search.units)], None, None, None)
         found = _native.count_portion(search, portion, threads, None, None)
         assert found == (_native.count(search, 1, None, None, None, False)[0], 0, [])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_count_of_a_portion_ends_once_it_has_passed_its_limit(threads: int) -> None:
+    for vertices in (20, 60):  # one takes less time than starting a thread, the other more
+        plan, request = planned(graph_of(1, vertices=vertices), PATTERNS["cycle"])
+        search = native_search(graph_of(1, vertices=vertices), plan, request)
+        portion = ([roots(0, search.units)], None, None, None)
+        expected, _, _ = _native.count(search, 1, None, None, None, False)
+        for limit in (0, expected // 2, expected - 1):
+            found, stop, _ = _native.count_portion(search, portion, threads, limit, None)
+            assert limit < found <= expected
+            assert stop == native.Stop.LIMIT
+        for limit in (expected, 2**64 - 1):
+            assert _native.count_portion(search, portion, threads, limit, None) == (expected, 0, [])
 
 
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
 import warnings
+import weakref
 from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +25,12 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.cluster.shards import rows, search, sharded
+from motiflux.cluster.shards.part import Gathering, TooLarge
+from motiflux.cluster.shards.part_copies import PartCopies
+from motiflux.errors import InternalError
+from motiflux.graph import AttributeTable
 from tests.inline_ray import InlineRay, replace_ray
-from tests.sharded_copies import planned, write_shards
+from tests.sharded_copies import Planned, planned, write_shards
 from tests.unit.test_sharded_calls import rows_in
 from tests.unit.test_sharded_edge_conditions import NAMES, write_files
 
@@ -242,11 +251,15 @@ def test_what_copies_do_not_tell_is_refused_by_name(ray: InlineRay, tmp_path: Pa
         for where in (pattern, "(a)-[x]->(b)-[y]->(c) WITHIN 2 OF amount"):
             with pytest.raises(mf.PatternError, match="counts at edges of a sharded graph"):
                 cluster.count_per_edge(made, where)
-        wrong = "(a)-[x]->(b)-[y]->(c) WHERE x.amount < y.size"
-        with pytest.raises(mf.PatternError, match="edge attribute 'size'"):
-            cluster.count(made, wrong)
-        with pytest.raises(mf.PatternError, match="found integers, whose unit is not known"):
-            cluster.count(made, "(a)-[x]->(b)-[y]->(c) WHERE y.amount - x.amount < 2d")
+        amounts = AttributeTable("edge", {"amount": graph.edge_attributes["amount"]})
+        known = replace(graph, edge_attributes=amounts, vertex_attributes=AttributeTable("vertex"))
+        for where in ("x.amount < y.size", "x.tag < y.tag", "y.amount - x.amount < 2d", "x.amount < a.age"):
+            wrong = f"(a)-[x]->(b)-[y]->(c) WHERE {where}"
+            with pytest.raises(mf.PatternError) as local:
+                mf.count(known, wrong)
+            with pytest.raises(mf.PatternError) as there:
+                cluster.count(made, wrong)
+            assert str(there.value) == str(local.value)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -323,14 +336,134 @@ def test_integers_beyond_63_bits_are_refused_as_locally(ray: InlineRay, tmp_path
             assert str(there.value) == str(local.value)
 
 
-def test_an_edge_with_more_copies_than_memory_is_refused_by_name(tmp_path: Path) -> None:
+def test_an_edge_with_more_copies_than_memory_is_refused_with_a_memory_that_does(tmp_path: Path) -> None:
     pairs = [(0, 1)] * 20_000 + [(1, 2), (2, 3)]
-    graph = mf.Graph.from_edges(pairs, directed=True, edge_attributes={"time": list(range(len(pairs)))})
+    graph = mf.Graph.from_edges(
+        pairs, directed=True, vertex_labels=[7, 8, 8, 8], edge_attributes={"time": list(range(len(pairs)))}
+    )
+    pattern = "(a:7)-[x]->(b)-[y]->(c) WHERE x.time < y.time"
+    made = planned(write_shards(graph, 2, str(tmp_path), 1 << 20), pattern)
+    for threads in (1, 4):
+        with pytest.raises(mf.ClusterError, match=r"20,000 copies of edges between a vertex") as refused:
+            searched(made, 600_000, threads)
+        assert "a vertex labelled 7" in str(refused.value)
+        named = re.search(r"at least about ([\d,]+) bytes .* found 600,000: ", str(refused.value))
+        assert named is not None
+        memory = int(named[1].replace(",", ""))
+        assert searched(made, memory, threads) == mf.count(graph, pattern) == 1
+        with pytest.raises(mf.ClusterError, match="copies of edges between"):
+            searched(made, memory // 2, threads)
+
+
+def searched(made: Planned, memory: int, threads: int = 1) -> int:
+    search = made.search(memory, threads=threads)
+    return search.each(0, made.graph.layout.entries, None, None, search.counted).total
+
+
+def test_a_part_that_does_not_fit_for_another_reason_than_its_copies_is_no_error_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = random_graph(1, directed=True)
     pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time"
     made = planned(write_shards(graph, 2, str(tmp_path), 1 << 20), pattern)
-    assert made.count(5_000_000)[0] == mf.count(graph, pattern) == 2
-    with pytest.raises(mf.ClusterError, match=r"more than 600,000 bytes .* copies of edges between single"):
-        made.count(600_000)
+    monkeypatch.setattr(PartCopies, "of", lambda *given: TooLarge())
+    with pytest.raises(InternalError, match="expected the copies of edges between single vertices to fit"):
+        searched(made, 1 << 20)
+    monkeypatch.undo()
+    monkeypatch.setattr(Gathering, "part", lambda *given: TooLarge())
+    with pytest.raises(InternalError, match="expected a part of one candidate each to fit"):
+        searched(made, 1 << 20)
+
+
+def test_each_thread_of_a_search_has_room_for_the_copies_that_it_compares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(0, 1)] * 500 + [(1, 2)] * 500
+    graph = mf.Graph.from_edges(pairs, directed=True, edge_attributes={"time": list(range(1000))})
+    made = planned(
+        write_shards(graph, 1, str(tmp_path), 1 << 20), "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time"
+    )
+    asked = []
+
+    def kept(copies: PartCopies, *given: Any) -> Any:
+        found = of(copies, *given)
+        *others, room, _ = given
+        if not asked:
+            total = sum({id(one): one.nbytes for one in found.values()}.values())
+            room = total + 3 * 64 * 1000  # of three threads
+            asked.extend(isinstance(of(copies, *others, room, more), TooLarge) for more in (1, 2, 4, 16))
+        return found
+
+    of = PartCopies.of
+    monkeypatch.setattr(PartCopies, "of", kept)
+    assert searched(made, 1 << 22) == 1
+    assert asked == [False, False, True, True]
+
+
+def test_copies_of_a_part_do_not_outlive_its_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = random_graph(1, directed=True)
+    made = planned(
+        write_shards(graph, 2, str(tmp_path), 1 << 20), "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time"
+    )
+    known: list[weakref.ref[Any]] = []
+
+    def kept(*given: Any) -> Any:
+        found = of(*given)
+        known.extend(weakref.ref(one.starts) for one in found.values())
+        return found
+
+    def fails(*given: Any) -> int:
+        raise KeyError
+
+    of = PartCopies.of
+    monkeypatch.setattr(PartCopies, "of", kept)
+    search = made.search(1 << 20)
+    with suppress(KeyError):
+        search.whole(0, made.graph.layout.entries, fails)
+    gc.collect()
+    assert known
+    assert not [one for one in known if one() is not None]
+
+
+@pytest.mark.parametrize("where", ["", " WHERE x1.time < x2.time"])
+def test_counts_of_more_choices_than_numbers_hold_end_at_a_limit(
+    ray: InlineRay, tmp_path: Path, where: str
+) -> None:
+    copies, edges = 20_000, 10
+    lines = "".join(f"1,2,{at % 9}\n" for at in range(copies))
+    (tmp_path / "e.csv").write_text("src,dst,time\n" + lines + "1,3,0\n")
+    graph = mf.read_graph(tmp_path / "e.csv", attributes=None)
+    pattern = "(v0)" + "".join(f"-[x{at}]-(v{at})" for at in range(1, edges + 1)) + where
+    options: Any = {"semantics": "homomorphism", "copies": True}
+    with mf.Cluster() as cluster:
+        made = cluster.shard(tmp_path / "e.csv", tmp_path / "g", attributes=None, shards=2)
+        for count in (mf.count, cluster.count):
+            subject: Any = graph if count is mf.count else made
+            with pytest.raises(mf.CountOverflowError, match="limit= ends a count"):
+                count(subject, pattern, **options)
+            for limit in (7, 2**64 - 1):
+                found = count(subject, pattern, limit=limit, **options)
+                assert (int(found), found.complete) == (limit, False)
+
+
+def test_parts_of_a_count_end_once_its_limit_is_passed(tmp_path: Path) -> None:
+    draws = np.random.default_rng(1)
+    ends = draws.integers(0, 400, (4_000, 2))
+    times = draws.integers(0, 99, len(ends))
+    graph = mf.Graph.from_edges(ends, directed=True, edge_attributes={"time": times}, self_loops="drop")
+    pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time"
+    made = planned(write_shards(graph, 2, str(tmp_path), 1 << 20), pattern, copies=True)
+    last = made.graph.layout.entries
+    expected, parts = searched(made, 1 << 24), []
+    for limit in (0, expected // 2, expected - 1, expected, expected + 1):
+        of_parts = made.search(400_000)
+        found = of_parts.each(0, last, None, limit, of_parts.counted)
+        parts.append(found.parts)
+        if limit < expected:
+            assert limit < found.total <= expected
+        else:
+            assert (found.total, found.left) == (expected, 0)
+    assert parts[0] < parts[-1]
 
 
 @pytest.mark.turns(8)

@@ -20,7 +20,7 @@ from motiflux.cpu import native
 from motiflux.cpu.engine import CpuEngine
 from motiflux.cpu.image_counts import count_all_images
 from motiflux.cpu.sampling import draw_groups, sample_graph
-from motiflux.errors import ClusterError, CountOverflowError
+from motiflux.errors import ClusterError
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.packages import require
 from motiflux.pattern import Pattern
@@ -174,13 +174,12 @@ def count_share(job: Job, share: Share, bounds: Bounds) -> Done:
     search = _search(job, bounds.threads)[0]
     portion = (share, bounds.seconds, bounds.work, None)
     try:
-        total, stop, left = _native.count_portion(
-            search, portion, bounds.threads, native.native_limit(bounds.limit), None
-        )
+        with native.overflow_explained():
+            total, stop, left = _native.count_portion(
+                search, portion, bounds.threads, native.native_limit(bounds.limit), None
+            )
     except TooManyChoicesError:
         return watch.done(0, stop=TOO_MANY_CHOICES)
-    except OverflowError as error:
-        raise CountOverflowError(f"{error}; limit= ends a count as soon as it is reached") from error
     return watch.done(total, left, stop)
 
 

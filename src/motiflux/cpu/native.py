@@ -53,7 +53,7 @@ def count(
     With a `limit`, the search ends once it has found more than `limit`. A search expected to be `brief` runs
     on the calling thread first, for about 100 us.
     """
-    with _overflow_explained():
+    with overflow_explained():
         total, reason, sizes = _native.count(search, threads, native_limit(limit), timeout, progress, brief)
     return total, Stop(reason), sizes
 
@@ -83,7 +83,7 @@ def count_together(
     The searches share two levels (`motiflux.plan.shared_prefix`). Each has its limit, as in `count`.
     """
     native_limits = [native_limit(limit) for limit in limits]
-    with _overflow_explained():
+    with overflow_explained():
         found = _native.count_together(searches, threads, native_limits, timeout, progress)
     return [(total, Stop(reason)) for total, reason in found]
 
@@ -94,7 +94,14 @@ def native_limit(limit: int | None) -> int | None:
 
 
 @contextmanager
-def _overflow_explained() -> Iterator[None]:
+def overflow_explained() -> Iterator[None]:
+    """Say what helps where a count exceeds the numbers of the native code.
+
+    Raises
+    ------
+    CountOverflowError
+        It does.
+    """
     try:
         yield
     except OverflowError as error:

@@ -8,6 +8,7 @@ whole graphs are (`motiflux.graph.copies`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -32,10 +33,36 @@ _BYTES_ASKED, _BYTES_JUDGED = 160, 96
 _LEAST_ASKED, _LEAST_JUDGED = 8, 16
 _BYTES_OF_ARC = 72
 """Bytes of an arc while its copies are sorted, in arrays that grow."""
-_MOST_SHARE = 64
-"""The rows of a part take one part of so many of its memory, at least."""
+_SCRATCH_OF_PAIR, _SCRATCH_OF_VERTEX = 64, 8
+"""Bytes of a thread for each copy of the pair, and of the vertex, that has the most."""
+_LEAST_PART_OF_ROWS = 64
+"""The rows of a part take at least one part of so many of its memory."""
+_ALL = 1 << 62
+"""More copies than a graph has."""
 _BYTES_OF_ROW_ARC = 12
 """Bytes of an arc in rows, and its share of a vertex."""
+
+OfVariables = Mapping[int, CopyIndex]
+"""The copies of each variable of a plan that is an edge, by its position in `BoundComparisons.variables`."""
+
+
+@dataclass(frozen=True, slots=True)
+class BytesOfCopies:
+    """The bytes that the copies of a part take, about.
+
+    Parameters
+    ----------
+    nbytes
+        Bytes of all copies while they are sorted, and of what the threads of a search take for some of them.
+    copies
+        The number of copies of the query edge that has the most.
+    levels
+        The levels of the plan that this edge joins.
+    """
+
+    nbytes: int
+    copies: int
+    levels: tuple[int, int]
 
 
 class PartCopies:
@@ -47,11 +74,6 @@ class PartCopies:
         Of each range of the layout.
     given
         The conditions on edges as they were given, by those of plans.
-
-    Attributes
-    ----------
-    fetched
-        Bytes of copies that came from shards.
     """
 
     def __init__(
@@ -61,7 +83,6 @@ class PartCopies:
         given: Mapping[Condition, Condition] | None = None,
     ) -> None:
         self._layout, self._shards, self._given = layout, shards, given or {}
-        self.fetched = 0
 
     def of(
         self, plan: Plan, rows: RowsOfPlan, part: Part, vertices: Ids, room: int, threads: int
@@ -92,14 +113,46 @@ class PartCopies:
             return TooLarge()
         return found
 
+    def bytes_of(
+        self, plan: Plan, rows: RowsOfPlan, part: Part, vertices: Ids, threads: int
+    ) -> BytesOfCopies:
+        """Return the bytes that the copies of `of` take, whose room is too small: none of them are kept."""
+        numbers: dict[tuple[int, CopyKey], int] = {}
+        most = BytesOfCopies(0, 0, (0, 0))
+        sorting = searching = 0
+        for source, ends in followed_from_rows(plan).values():
+            assert ends.key is not None
+            which = rows.sources[source], ends.key
+            if which not in numbers:
+                offsets, neighbors = part.rows[which[0]]
+                numbers[which] = self._number(part.rows[which[0]], ends.key, vertices)
+                sorting += _bytes_of_vertex(ends.key) * len(offsets) + _BYTES_OF_ARC * len(neighbors)
+                sorting += _bytes_of_copy(ends.key) * numbers[which]
+            searching += (_SCRATCH_OF_PAIR + _SCRATCH_OF_VERTEX) * numbers[which]
+            if numbers[which] >= most.copies:
+                most = BytesOfCopies(0, numbers[which], (ends.start, ends.end))
+        nbytes = sorting * _SHARE_OF_PIECE // (_SHARE_OF_PIECE - 1) + threads * searching
+        return replace(most, nbytes=nbytes)
+
+    def _number(self, arcs: Adjacency, key: CopyKey, vertices: Ids) -> int:
+        """Return the number of copies of the arcs of some rows, also of those without a compared value."""
+        most = _BYTES_OF_PIECE // _BYTES_ASKED
+        wanted = replace(self._wanted(key), columns=())
+        pieces = _pieces(*arcs, vertices, most)
+        found = (one for some in pieces for one in self._asked(wanted, some, _BYTES_OF_PIECE, _ALL))
+        return sum(int(one.numbers.sum()) for one in found)
+
+    def _wanted(self, key: CopyKey) -> CopiesWanted:
+        where = None if key.where is None else self._given.get(key.where, key.where)
+        return CopiesWanted(key.direction, key.edge_labels, where, key.columns)
+
     def _index(self, arcs: Adjacency, key: CopyKey, vertices: Ids, room: int) -> CopyIndex | TooLarge:
         """Return the copies of the arcs of some rows; `room`: bytes for them while they are sorted."""
         offsets, neighbors = arcs
         piece = min(_BYTES_OF_PIECE, room // _SHARE_OF_PIECE)
         room -= piece + _bytes_of_vertex(key) * len(offsets) + _BYTES_OF_ARC * len(neighbors)
         most = room // _bytes_of_copy(key)
-        where = None if key.where is None else self._given.get(key.where, key.where)
-        wanted = CopiesWanted(key.direction, key.edge_labels, where, key.columns)
+        wanted = self._wanted(key)
         starts = np.zeros(len(neighbors), np.int64)
         values: list[list[NDArray[np.int64]]] = [[] for _ in key.columns]
         at = copies = 0
@@ -134,7 +187,6 @@ class PartCopies:
             begin, asked = 0, min(each, most)
             while True:
                 found = wait()
-                self.fetched += found.nbytes
                 if len(found.numbers):
                     yield found
                 elif asked >= most:
@@ -152,13 +204,15 @@ def compares_edges(plan: Plan) -> bool:
     return plan.comparisons is not None and any(one.edge is not None for one in plan.comparisons.variables)
 
 
-def share_of_rows(plan: Plan, layout: Layout, rows: int) -> int:
-    """Return which part the rows take of the memory of a part: one of so many, as far as averages tell.
+def share_of_rows(plan: Plan, layout: Layout, keys_of_rows: int) -> int:
+    """Return n where rows get 1/n of the memory of a part, and copies the rest.
+
+    It is the mean number of copies of an arc that tells.
 
     Parameters
     ----------
-    rows
-        The number of keys of the plan.
+    keys_of_rows
+        The number of keys of the plan, each of which has rows.
     """
     if plan.impossible is not None or not compares_edges(plan):
         return 1
@@ -166,7 +220,7 @@ def share_of_rows(plan: Plan, layout: Layout, rows: int) -> int:
     copies = layout.num_edges + (layout.duplicate_edges if layout.copies else 0)
     average = copies / max(1, layout.num_edges)
     each = [_BYTES_OF_ARC + _bytes_of_vertex(key) + average * _bytes_of_copy(key) for key in keys]
-    return min(_MOST_SHARE, 1 + ceil(sum(each) / (_BYTES_OF_ROW_ARC * rows)))
+    return min(_LEAST_PART_OF_ROWS, 1 + ceil(sum(each) / (_BYTES_OF_ROW_ARC * keys_of_rows)))
 
 
 def _bytes_of_vertex(key: CopyKey) -> int:
@@ -181,12 +235,12 @@ def _bytes_of_copy(key: CopyKey) -> int:
 
 
 def _scratch_bytes(index: CopyIndex) -> int:
-    """Return the bytes of a search for the copies of one pair and of one vertex, about."""
+    """Return the bytes that one thread of a search takes for the copies of a pair and of a vertex, about."""
     of_pair = int(np.diff(index.starts).max(initial=0))
     of_vertex = 0
     if index.by_value is not None:
         of_vertex = int(np.diff(index.by_value.arrays[2]).max(initial=0))
-    return 64 * of_pair + 8 * of_vertex
+    return _SCRATCH_OF_PAIR * of_pair + _SCRATCH_OF_VERTEX * of_vertex
 
 
 def _pieces(

@@ -14,7 +14,7 @@ from motiflux import _native
 from motiflux.cluster.shards.division import Blocks, divided
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.part import Gathering, Part, Span, Spans, TooLarge, least_memory
-from motiflux.cluster.shards.part_copies import PartCopies, share_of_rows
+from motiflux.cluster.shards.part_copies import OfVariables, PartCopies, share_of_rows
 from motiflux.cluster.shards.reach import Reach, RowsOfPlan, reach_of, rows_of_plan
 from motiflux.cluster.shards.roots import first_entry, in_halves, in_pieces, roots_between
 from motiflux.cluster.shards.rows import Rows
@@ -22,8 +22,7 @@ from motiflux.cluster.shards.values import VertexValues
 from motiflux.cluster.shares import Item
 from motiflux.cluster.shares import roots as roots_item
 from motiflux.cpu import native
-from motiflux.errors import ClusterError, CountOverflowError, InternalError
-from motiflux.graph.copies import CopyIndex
+from motiflux.errors import ClusterError, InternalError, MotifluxError
 from motiflux.plan import Plan
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.comparisons.native import comparisons_of_rows_of_plan
@@ -114,8 +113,26 @@ def shares_of_part(planned: Ranged, reach: Reach, layout: Layout) -> int:
     return share_of_rows(planned.plan, layout, len(rows.keys))
 
 
-MakeSearch = Callable[[], _native.NativePlan]
-"""Makes the native search of a part: not all parts are searched by it."""
+@dataclass(frozen=True, slots=True)
+class MakeSearch:
+    """Makes the native search of a part: not all parts are searched by it.
+
+    Parameters
+    ----------
+    make
+        Makes it.
+    limit
+        A count of the part may end once it has passed so many embeddings; None: it has to be whole.
+    """
+
+    make: Callable[[], _native.NativePlan]
+    limit: int | None = None
+
+    def __call__(self) -> _native.NativePlan:
+        """Return the search."""
+        return self.make()
+
+
 Use = Callable[[Part, MakeSearch, Item], int]
 """Searches a part from all its roots; returns the number found."""
 
@@ -129,14 +146,31 @@ class Searched:
     total
         Embeddings, multiplier not applied.
     left
-        The entries ``first .. left - 1`` of the range were not searched.
+        The entries ``first .. left - 1`` of the range were not searched, unless the limit was passed.
     parts
         Number of parts.
+    limit
+        The search ends once `total` is greater; None: it does not.
     """
 
     total: int
     left: int
     parts: int
+    limit: int | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the limit is passed."""
+        return self.limit is not None and self.total > self.limit
+
+    @property
+    def left_of_limit(self) -> int | None:
+        """The limit without what was found."""
+        return None if self.limit is None else self.limit - self.total
+
+
+class _LimitPassedError(Exception):
+    """The rest of a range need not be searched."""
 
 
 class RangeSearch:
@@ -172,8 +206,6 @@ class RangeSearch:
         self._rows, self._layout, self._given = rows, rows.layout, memory
         self._ranged, self.threads = ranged, threads
         self._values, self._copies = values, copies
-        self._indexes: dict[int, CopyIndex] = {}
-        """The copies of the part that is searched, by the variables of its plan."""
         of_part += 0 if values is None else values.bytes_of_vertex
         beside = of_graph * rows.layout.num_vertices + ranged.nbytes
         self._memory = memory - memory // SHARE_OF_ROWS - beside
@@ -186,6 +218,7 @@ class RangeSearch:
         """Bytes of a part, and of what is used beside it."""
         self._memory = masks + self.room // share
         self._room_of_copies = self.room - self.room // share
+        self._beside_room, self._share = beside + masks, share
         if memory < least:
             raise ClusterError(
                 f"memory: expected at least {least:,} bytes for this graph and pattern, found {memory:,}"
@@ -215,17 +248,18 @@ class RangeSearch:
             The memory is too small.
         """
         started = time.perf_counter()
-        found = Searched(0, last, 0)
+        found = Searched(0, last, 0, limit)
         while found.left > first:
             begun = time.perf_counter()
             rest = None if seconds is None else seconds - (begun - started)
             if rest is not None and rest <= 0 and found.left < last:
                 break
-            if limit is not None and found.total > limit:
-                break
             searched = self._search_seconds
             begin = max(first, found.left - self._entries(rest))
-            self._search_range(begin, found.left, found, use)
+            try:
+                self._search_range(begin, found.left, found, use)
+            except _LimitPassedError:
+                break
             seconds_here = max(time.perf_counter() - begun, 1e-6)
             self._rate = (found.left - begin) / seconds_here
             self._gathers = self._search_seconds - searched < seconds_here / 2
@@ -306,13 +340,8 @@ class RangeSearch:
             else:
                 large.append(within)
         for within in large:  # these have other candidates
-            if within == spans and self._copies is not None:
-                raise ClusterError(
-                    f"memory: expected more than {self._given:,} bytes for this graph and pattern: "
-                    "the copies of edges between single vertices do not fit"
-                )
             if within == spans:
-                raise InternalError("expected a part of one candidate each to fit into its memory")
+                raise self._error_of_least_part(within, plan, rows)
             self._search_spans(within, found, use, whole=False)
 
     def _search_part(self, spans: Spans, plan: Plan, rows: RowsOfPlan, found: Searched, use: Use) -> bool:
@@ -321,24 +350,50 @@ class RangeSearch:
         if isinstance(part, TooLarge):
             return False
         if part is not None:
-            if not self._has_copies(part, plan, rows):
+            copies = self._copies_of(part, plan, rows)
+            if isinstance(copies, TooLarge):
                 return False
             found.parts += 1
-            found.total += self._used(part, plan, rows, use)
-            self._indexes = {}
+            found.total += self._used(part, plan, rows, copies, found.left_of_limit, use)
+            if found.is_over:
+                raise _LimitPassedError
         return True
 
-    def _has_copies(self, part: Part, plan: Plan, rows: RowsOfPlan) -> bool:
-        """Get the copies of edges that a plan compares; return whether they fit."""
+    def _copies_of(self, part: Part, plan: Plan, rows: RowsOfPlan) -> OfVariables | TooLarge:
+        """Return the copies of edges that a plan compares."""
         if self._copies is None or not _roots_of(part, rows):
-            return True
+            return {}
         vertices = self.gathering.vertices()
         room = self._room_of_copies - vertices.nbytes
-        found = self._copies.of(plan, rows, part, vertices, room, self.threads)
-        if isinstance(found, TooLarge):
-            return False
-        self._indexes = found
-        return True
+        return self._copies.of(plan, rows, part, vertices, room, self.threads)
+
+    def _error_of_least_part(self, spans: Spans, plan: Plan, rows: RowsOfPlan) -> MotifluxError:
+        """Return the error for a part that does not fit, and that has one candidate for each query vertex."""
+        self.gathering.find(spans)
+        part = self.gathering.part(rows, spans)
+        if self._copies is None or not isinstance(part, Part):
+            return InternalError("expected a part of one candidate each to fit into its memory")
+        vertices = self.gathering.vertices()
+        needed = self._copies.bytes_of(plan, rows, part, vertices, self.threads)
+        room = -(-(needed.nbytes + vertices.nbytes) * self._share // (self._share - 1))
+        memory = -(-(room + self._beside_room) * SHARE_OF_ROWS // (SHARE_OF_ROWS - 1)) + 1
+        if memory <= self._given:
+            return InternalError(
+                "expected the copies of edges between single vertices to fit into their memory"
+            )
+        ends = [self._described(plan.order[level]) for level in needed.levels]
+        return ClusterError(
+            f"memory: expected at least about {memory:,} bytes for this graph and pattern, found "
+            f"{self._given:,}: there are {needed.copies:,} copies of edges between {ends[0]} and {ends[1]}, "
+            f"and the copies of such single vertices take about {needed.nbytes:,} bytes in a search"
+        )
+
+    def _described(self, vertex: int) -> str:
+        """Return what an image of a query vertex is."""
+        table, codes = self._layout.vertex_label_table, self._ranged.bound.labels[vertex]
+        if len(table) == 1 or codes is None:
+            return "a vertex"
+        return f"a vertex labelled {' or '.join(repr(table.values[code]) for code in codes)}"
 
     def _blocks(self, own: frozenset[int], filled: float) -> Blocks:
         """Return the boxes of the candidates; `own`: query vertices that have blocks of their own already."""
@@ -420,23 +475,28 @@ class RangeSearch:
             return 0.0
         return float(self._blocks(frozenset(), 1.0).parts.sum(dtype=np.float64))
 
-    def _used(self, part: Part, plan: Plan, rows: RowsOfPlan, use: Use) -> int:
+    def _used(
+        self, part: Part, plan: Plan, rows: RowsOfPlan, copies: OfVariables, limit: int | None, use: Use
+    ) -> int:
         """Return what `use` returns for the search of a part."""
         if not (roots := _roots_of(part, rows)):
             return 0
         self.planned = plan, rows
         begun = time.perf_counter()
-        found = use(part, partial(self._native_search, part, plan, rows), roots_item(roots.start, roots.stop))
+        search = MakeSearch(partial(self._native_search, part, plan, rows, copies), limit)
+        found = use(part, search, roots_item(roots.start, roots.stop))
         self._search_seconds += time.perf_counter() - begun
         return found
 
-    def _native_search(self, part: Part, plan: Plan, rows: RowsOfPlan) -> _native.NativePlan:
+    def _native_search(
+        self, part: Part, plan: Plan, rows: RowsOfPlan, copies: OfVariables
+    ) -> _native.NativePlan:
         """Return the native search of the part that was gathered last."""
         tuning = self._ranged.request.tuning
         compared = None
         if plan.comparisons is not None:
             values = None if self._values is None else self._values.of(self.gathering.vertices())
-            compared = comparisons_of_rows_of_plan(values, plan, self._indexes)
+            compared = comparisons_of_rows_of_plan(values, plan, copies)
         return native_problem_of_rows(
             plan,
             part.rows,
@@ -458,7 +518,7 @@ class RangeSearch:
         return steps
 
     def counted(self, part: Part, search: MakeSearch, item: Item) -> int:
-        """Return the number of embeddings in a part.
+        """Return the number of embeddings in a part, or one beyond the limit.
 
         Raises
         ------
@@ -466,13 +526,10 @@ class RangeSearch:
             It is too large.
         """
         portion = ([item], None, None, None)
-        try:
-            total, stop, _ = _native.count_portion(
-                search(), portion, self.threads, native.native_limit(None), None
-            )
-        except OverflowError as error:
-            raise CountOverflowError(str(error)) from error
-        if stop != native.Stop.NONE:
+        limit = native.native_limit(search.limit)
+        with native.overflow_explained():
+            total, stop, _ = _native.count_portion(search(), portion, self.threads, limit, None)
+        if stop not in (native.Stop.NONE, native.Stop.LIMIT):
             raise ClusterError(f"a search of a part ended early: {stop}")
         return total
 
