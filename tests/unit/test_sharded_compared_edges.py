@@ -24,7 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.cluster.shards import rows, search, sharded
+from motiflux.cluster.shards import part_copies, ranks, rows, search, sharded
 from motiflux.cluster.shards.part import Gathering, TooLarge
 from motiflux.cluster.shards.part_copies import PartCopies
 from motiflux.errors import InternalError
@@ -398,6 +398,31 @@ def test_each_thread_of_a_search_has_room_for_the_copies_that_it_compares(
     monkeypatch.setattr(PartCopies, "of", kept)
     assert searched(made, 1 << 22) == 1
     assert asked == [False, False, True, True]
+
+
+def test_edges_from_the_same_rows_share_what_shards_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = random_graph(1, directed=True)
+    pattern = "(a)-[x]->(b), (a)-[y]->(c), (a)-[z]->(d) WHERE x.tag < y.tag AND y.tag < z.tag"
+    made = planned(write_shards(graph, 2, str(tmp_path), 1 << 20), pattern)
+    asked, opened = [], []
+
+    def split_arcs(*given: Any) -> Any:
+        asked.append(given)
+        return split(*given)
+
+    def open_file(path: Path) -> Any:
+        opened.append(path)
+        return open_ranks(path)
+
+    split, open_ranks = part_copies.split, ranks.SectionFile
+    monkeypatch.setattr(part_copies, "split", split_arcs)
+    monkeypatch.setattr(ranks, "SectionFile", open_file)
+    for _ in range(2):
+        assert searched(made, 1 << 20) * made.ranged.plan.multiplier == mf.count(graph, pattern) > 0
+    assert len(asked) == 2, "once for each search"
+    assert len(opened) == 2, "once for each shard"
 
 
 def test_copies_of_a_part_do_not_outlive_its_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

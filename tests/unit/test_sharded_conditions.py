@@ -25,7 +25,7 @@ from motiflux.cluster.shards.allowance import bits_of_shard
 from motiflux.cluster.shards.attributes import types_of
 from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.planning import ranged
-from motiflux.cluster.shards.ranks import merge_range, ranks_of, sampled, strings_of, write_ranks
+from motiflux.cluster.shards.ranks import all_attributes, merge_range, ranks_of, sampled, write_ranks
 from motiflux.cluster.shards.rows import Rows
 from motiflux.cluster.shards.search import RangeSearch
 from motiflux.cluster.shards.values import VertexValues, compared_names, values_at
@@ -158,15 +158,15 @@ def as_sharded(graph: mf.Graph, shards: int, folder: str = "") -> tuple[Any, lis
             return values_at(names, own, columns, places, partial(ranks_of, folder, layout, number))
 
         def sample_strings(among: Any, most: int, columns: Any = tables[-1]) -> Any:
-            return sampled(strings_of(columns, {}), among, most)
+            return sampled(all_attributes(columns, {}), among, most)
 
         def merge_strings(*given: Any) -> int:
-            return merge_range([strings_of(one, {}) for one in tables], *given)
+            return merge_range([all_attributes(one, {}) for one in tables], *given)
 
         def write(
             among: Any, where: str, before: Any, columns: Any = tables[-1], number: int = number
         ) -> None:
-            write_ranks(strings_of(columns, {}), among, where, number, before)
+            write_ranks(all_attributes(columns, {}), among, where, number, before)
 
         methods = {"allowed": allowed, "values": values, "sample_strings": sample_strings}
         methods |= {"merge_strings": merge_strings, "write_ranks": write}

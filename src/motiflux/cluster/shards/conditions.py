@@ -6,7 +6,7 @@ place, a condition on an attribute of the sketch's vertices that has the same bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,24 +14,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.cluster.driver import raise_own
 from motiflux.cluster.shards.allowance import Allowance, Bits
-from motiflux.cluster.shards.attributes import EDGE, VERTEX, joined
+from motiflux.cluster.shards.asking import ask_servers, result_of_server
+from motiflux.cluster.shards.attributes import EDGE, VERTEX
 from motiflux.cluster.shards.judging import MOST_CONDITIONS, MOST_KINDS, Judged, sketch_columns
-from motiflux.cluster.shards.layout import Ids, Layout
+from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.ranks import Ranked, make_ranks
-from motiflux.cluster.shards.values import AskValues, Names, VertexValues
+from motiflux.cluster.shards.sketch_values import (
+    bits_of_sketch,
+    edge_attributes_of_sketch,
+    vertex_attributes_of_sketch,
+)
 from motiflux.comparisons import Relation
 from motiflux.conditions import Comparison, Condition, Operator
-from motiflux.errors import ArgumentError, ClusterError, PatternError
+from motiflux.errors import ArgumentError, PatternError
 from motiflux.graph import AdjacencyKey, AttributeTable, Column, Direction, Graph
 from motiflux.graph.copies import ColumnKey, Form
 from motiflux.pattern import AnyVertex, Pattern
 from motiflux.pattern.automorphism import negated_alone
 from motiflux.pattern.queries.absent_edges import WithAllEnds
 from motiflux.plan.bind import BoundPattern, bind, bind_negated
-from motiflux.request.deadline import Deadline, OutOfTimeError
-from motiflux.result.arc_counts import edge_ends, edge_labels
+from motiflux.request.deadline import Deadline
 
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
@@ -129,8 +132,8 @@ def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narro
     if columns or of_edges:
         sketch = replace(
             sketch,
-            vertex_attributes=AttributeTable("vertex", columns),
-            edge_attributes=AttributeTable("edge", of_edges),
+            vertex_attributes=AttributeTable(VERTEX, columns),
+            edge_attributes=AttributeTable(EDGE, of_edges),
         )
     if not numbers:
         return Narrowed(graph, pattern, sketch, described, (None,) * bound.size)
@@ -148,7 +151,7 @@ def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narro
     return Narrowed(
         graph,
         replace(pattern, vertices=tuple(vertices), negated=negated),
-        replace(sketch, vertex_attributes=AttributeTable("vertex", columns)),
+        replace(sketch, vertex_attributes=AttributeTable(VERTEX, columns)),
         described,
         allowed,
     )
@@ -178,7 +181,7 @@ def _judged(graph: ShardedGraph, every: Sequence[Condition | None], deadline: De
     shards = range(len(graph.served().actors))
     return graph.judged(
         conditions,
-        lambda judged: _ask_servers(graph, deadline, "judge", [(at, (judged,)) for at in shards]),
+        lambda judged: ask_servers(graph, deadline, "judge", [(at, (judged,)) for at in shards]),
         deadline,
     )
 
@@ -197,46 +200,9 @@ def _with_bits(
     negated = tuple(
         one if one.where is None else replace(one, where=of[one.where]) for one in pattern.negated
     )
-    columns = sketch_columns(_bits_of_sketch(graph, judged, deadline), names)
+    columns = sketch_columns(bits_of_sketch(graph, judged, deadline), names)
     view = graph.view(judged, tuple(of.values()))
     return replace(pattern, edges=edges, negated=negated), view, columns
-
-
-def _bits_of_sketch(graph: ShardedGraph, judged: Judged, deadline: Deadline) -> NDArray[np.uint32]:
-    """Return the bits of conditions of the edges of the sketch."""
-    bits = np.zeros(graph.sketch.num_edges, np.uint32)
-    for own, found in _ask_of_sketch(graph, deadline, "bits_at", judged):
-        bits[own] = found
-    return bits
-
-
-def _ask_of_sketch(
-    graph: ShardedGraph, deadline: Deadline, method: str, first: Any
-) -> list[tuple[NDArray[np.intp], Any]]:
-    """Ask servers for what entries of the edges of the sketch have.
-
-    Returns for each server the edges, by their numbers, and what it returned.
-
-    Parameters
-    ----------
-    method
-        Takes `first`, the rows and neighbours of entries, and their kinds.
-    """
-    sketch, layout = graph.sketch, graph.layout
-    sources, targets = edge_ends(sketch)
-    ids = sketch.vertex_ids.astype(np.int64)
-    kinds = edge_labels(sketch) * np.uint32(layout.sides * len(layout.vertex_label_table))
-    if sketch.vertex_labels is not None:
-        kinds = kinds + sketch.vertex_labels[targets]
-    ends = ids[sources], ids[targets]
-    order = np.lexsort(ends[::-1])
-    shards = layout.shards_of(ends[0][order])
-    calls, places = [], []
-    for shard in range(len(graph.served().actors)):
-        own = order[shards == shard]
-        places.append(own)
-        calls.append((shard, (first, (ends[0][own], ends[1][own]), kinds[own].astype(np.uint32))))
-    return list(zip(places, _ask_servers(graph, deadline, method, calls), strict=True))
 
 
 def _without_ends(pattern: Pattern, described: Graph) -> tuple[Pattern, list[Exactly]]:
@@ -306,9 +272,9 @@ def _compared(
     _check_greatest(graph, pattern, keys, deadline)
     ranked = [Ranked.of(key, of) for of, key in keys if key.form is Form.RANK]
     for among in dict.fromkeys(one.among for one in ranked):
-        make_ranks(graph.folder, graph.layout, among, graph.memory, partial(_ask_servers, graph, deadline))
+        make_ranks(graph.folder, graph.layout, among, graph.memory, partial(ask_servers, graph, deadline))
     found: list[dict[str, Column]] = []
-    for of, values in ((VERTEX, _values_of_sketch), (EDGE, _edges_of_sketch)):
+    for of, values in ((VERTEX, vertex_attributes_of_sketch), (EDGE, edge_attributes_of_sketch)):
         names = [key.attribute for whose, key in keys if whose == of]
         found.append(values(graph, tuple(dict.fromkeys(names)), deadline) if names else {})
     return found[0], found[1]
@@ -325,73 +291,12 @@ def _check_greatest(
     if not names:
         return
     shards = range(len(graph.served().actors))
-    found = _ask_servers(graph, deadline, "greatest", [(at, (names,)) for at in shards])
+    found = ask_servers(graph, deadline, "greatest", [(at, (names,)) for at in shards])
     tables = {VERTEX: dict(layout.attribute_table()), EDGE: dict(layout.edge_attribute_table())}
     for (of, name), each in zip(names, zip(*found, strict=True), strict=True):
         tables[of][name] = Column(np.array([max(each)], np.uint64))
     given: dict[str, Any] = {f"{of}_attributes": AttributeTable(of, table) for of, table in tables.items()}
     bind(pattern, replace(graph.sketch, **given))
-
-
-def _values_of_sketch(
-    graph: ShardedGraph, names: tuple[str | None, ...], deadline: Deadline
-) -> dict[str, Column]:
-    """Return attributes of the vertices of the sketch; None: their ids, of which there is no column."""
-    attributes = tuple(name for name in names if name is not None)
-    ids = graph.sketch.vertex_ids.astype(np.int64)
-    order = np.argsort(ids)
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    asks = [_asking(graph, deadline, actor, attributes) for actor in graph.served().actors]
-    values = VertexValues(graph.layout, attributes, asks).of(ids[order])
-    return dict(values.vertex_attributes.take(back))
-
-
-def _edges_of_sketch(
-    graph: ShardedGraph, names: tuple[str | None, ...], deadline: Deadline
-) -> dict[str, Column]:
-    """Return attributes of the edges of the sketch: those of the first copy of each."""
-    types = {str(name): graph.layout.edge_attributes[str(name)] for name in names}
-    asked = _ask_of_sketch(graph, deadline, "first_values", list(types))
-    tables = [(len(own), dict(zip(types, columns, strict=True))) for own, columns in asked]
-    back = np.argsort(np.concatenate([own for own, _ in asked]))
-    return dict(AttributeTable(EDGE, joined(tables, types)).take(back))
-
-
-def _asking(graph: ShardedGraph, deadline: Deadline, actor: Any, names: Names) -> AskValues:
-    def ask(places: Ids) -> Callable[[], list[Column]]:
-        reference = actor.values.remote(names, places)
-        return lambda: result_of_server(graph, deadline, reference)
-
-    return ask
-
-
-def _ask_servers(
-    graph: ShardedGraph, deadline: Deadline, method: str, calls: Sequence[tuple[int, tuple[Any, ...]]]
-) -> list[Any]:
-    """Return the results of calls of a method of servers, by their numbers."""
-    actors = graph.served().actors
-    asked = [getattr(actors[number], method).remote(*given) for number, given in calls]
-    return [result_of_server(graph, deadline, reference) for reference in asked]
-
-
-def result_of_server(graph: ShardedGraph, deadline: Deadline, reference: Any) -> Any:
-    """Return what a server returned.
-
-    Raises
-    ------
-    ClusterError
-        It was lost, again and again.
-    OutOfTimeError
-        Time is up.
-    """
-    try:
-        return graph.ray.get(reference, timeout=deadline.left())
-    except graph.ray.exceptions.GetTimeoutError as error:
-        raise OutOfTimeError from error
-    except Exception as error:
-        raise_own(error, graph.ray)
-        raise ClusterError(f"{graph.folder}: a server of shards was lost: {error}") from error
 
 
 def _free_prefix(taken: Iterable[str]) -> str:

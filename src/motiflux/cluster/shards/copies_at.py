@@ -80,11 +80,6 @@ class FoundCopies:
     numbers: NDArray[np.int64]
     columns: list[NDArray[np.int64]]
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return self.numbers.nbytes + sum(one.nbytes for one in self.columns)
-
 
 def copies_at(
     wanted: CopiesWanted,

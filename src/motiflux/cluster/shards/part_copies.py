@@ -96,14 +96,12 @@ class PartCopies:
         room
             Bytes for all copies, and for what the threads of a search take for some of them.
         """
-        made: dict[tuple[int, CopyKey], CopyIndex] = {}
+        made: dict[_Index, CopyIndex] = {}
         found: dict[int, CopyIndex] = {}
-        for at, (source, ends) in followed_from_rows(plan).items():
-            assert ends.key is not None
-            which = rows.sources[source], ends.key
+        for at, which in _indexes_of(plan, rows).items():
             if which not in made:
                 left = room - sum(one.nbytes for one in made.values())
-                index = self._index(part.rows[which[0]], ends.key, vertices, left)
+                index = self._index(part.rows[which[0]], which[1], vertices, left)
                 if isinstance(index, TooLarge):
                     return index
                 made[which] = index
@@ -117,19 +115,19 @@ class PartCopies:
         self, plan: Plan, rows: RowsOfPlan, part: Part, vertices: Ids, threads: int
     ) -> BytesOfCopies:
         """Return the bytes that the copies of `of` take, whose room is too small: none of them are kept."""
-        numbers: dict[tuple[int, CopyKey], int] = {}
+        numbers: dict[_Index, int] = {}
         most = BytesOfCopies(0, 0, (0, 0))
         sorting = searching = 0
-        for source, ends in followed_from_rows(plan).values():
-            assert ends.key is not None
-            which = rows.sources[source], ends.key
+        followed = followed_from_rows(plan)
+        for at, which in _indexes_of(plan, rows).items():
             if which not in numbers:
-                offsets, neighbors = part.rows[which[0]]
-                numbers[which] = self._number(part.rows[which[0]], ends.key, vertices)
-                sorting += _bytes_of_vertex(ends.key) * len(offsets) + _BYTES_OF_ARC * len(neighbors)
-                sorting += _bytes_of_copy(ends.key) * numbers[which]
+                key, (offsets, neighbors) = which[1], part.rows[which[0]]
+                numbers[which] = self._number(part.rows[which[0]], key, vertices)
+                sorting += _bytes_of_vertex(key) * len(offsets) + _BYTES_OF_ARC * len(neighbors)
+                sorting += _bytes_of_copy(key) * numbers[which]
             searching += (_SCRATCH_OF_PAIR + _SCRATCH_OF_VERTEX) * numbers[which]
             if numbers[which] >= most.copies:
+                ends = followed[at][1]
                 most = BytesOfCopies(0, numbers[which], (ends.start, ends.end))
         nbytes = sorting * _SHARE_OF_PIECE // (_SHARE_OF_PIECE - 1) + threads * searching
         return replace(most, nbytes=nbytes)
@@ -197,6 +195,21 @@ class PartCopies:
                     break
                 asked = min(each, most) if len(found.numbers) else most
                 wait = self._shards[shard](wanted, own.part(begin, len(own.neighbors)), asked, judged)
+
+
+_Index = tuple[int, CopyKey]
+"""Rows of a part, by their position, and the copies of their arcs."""
+
+
+def _indexes_of(plan: Plan, rows: RowsOfPlan) -> dict[int, _Index]:
+    """Return the copies that each variable of a plan needs: those by main value serve for the others, too."""
+    needed: dict[int, _Index] = {}
+    for at, (source, ends) in followed_from_rows(plan).items():
+        assert ends.key is not None
+        needed[at] = rows.sources[source], ends.key
+    every = set(needed.values())
+    by_value = {at: (place, replace(key, by_value=True)) for at, (place, key) in needed.items()}
+    return {at: by_value[at] if by_value[at] in every else one for at, one in needed.items()}
 
 
 def compares_edges(plan: Plan) -> bool:

@@ -19,12 +19,14 @@ import uuid
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.cluster.shards.attributes import EDGE, VERTEX
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.errors import OutputError
 from motiflux.graph import AttributeTable, Column, Kind
@@ -38,11 +40,13 @@ _SHARE_OF_STRINGS = 4
 """The strings of a range take one part of so many of the memory of a worker."""
 _SAMPLES = 4
 """Samples of a run for each range."""
+_MOST_OPEN = 64
+"""Files of ranks that a process keeps open."""
 
 
 Name = tuple[str, str]
-"""Whose attribute, ``"vertex"`` or ``"edge"``, and its name."""
-Strings = Mapping[Name, Column]
+"""Whose attribute, `VERTEX` or `EDGE`, and its name."""
+Attributes = Mapping[Name, Column]
 """The attributes of a shard; those that are ranked are there."""
 
 
@@ -94,9 +98,15 @@ def folder_of(folder: str, layout: Layout, among: Sequence[Name]) -> Path:
 
 def ranks_of(folder: str, layout: Layout, number: int, wanted: Ranked) -> NDArray[np.int64]:
     """Return the rank of each string of an attribute in a shard, mapped."""
-    file = SectionFile(_ranks_path(folder_of(folder, layout, wanted.among), number))
-    ranks: NDArray[np.int64] = file.array(f"ranks.{_text(wanted.name)}", "<i8", 1)
+    file = _opened(_ranks_path(folder_of(folder, layout, wanted.among), number))
+    ranks: NDArray[np.int64] = file.array(f"ranks.{_dotted(wanted.name)}", "<i8", 1)
     return ranks
+
+
+@lru_cache(_MOST_OPEN)
+def _opened(path: Path) -> SectionFile:
+    """Return a file of ranks, which stays open: its folder is named by the build of the graph."""
+    return SectionFile(path)
 
 
 def ranked_column(column: Column, ranks: Callable[[], NDArray[np.int64]], places: Ids) -> Column:
@@ -107,7 +117,7 @@ def ranked_column(column: Column, ranks: Callable[[], NDArray[np.int64]], places
     return Column(ranks()[taken.data.astype(np.int64)], taken.mask)
 
 
-def sampled(attributes: Strings, among: Sequence[Name], number: int) -> list[Sample]:
+def sampled(attributes: Attributes, among: Sequence[Name], number: int) -> list[Sample]:
     """Return samples of the runs of a shard: at most some number of strings of each."""
     found = []
     for name in among:
@@ -123,7 +133,7 @@ def sampled(attributes: Strings, among: Sequence[Name], number: int) -> list[Sam
 
 
 def merge_range(
-    tables: Sequence[Strings],
+    tables: Sequence[Attributes],
     among: Sequence[Name],
     within: tuple[bytes, bytes | None],
     folder: str,
@@ -142,7 +152,7 @@ def merge_range(
             strings = attributes[name].strings
             if strings is not None:
                 begin, end = _span(strings, within)
-                runs[f"{shard}.{_text(name)}"] = [_bytes_at(strings, at) for at in range(begin, end)]
+                runs[f"{shard}.{_dotted(name)}"] = [_bytes_at(strings, at) for at in range(begin, end)]
     distinct = sorted({one for run in runs.values() for one in run})
     place = {one: at for at, one in enumerate(distinct)}
     arrays = {name: np.array([place[one] for one in run], np.int64) for name, run in runs.items()}
@@ -151,7 +161,7 @@ def merge_range(
 
 
 def write_ranks(
-    attributes: Strings, among: Sequence[Name], folder: str, shard: int, before: Sequence[int]
+    attributes: Attributes, among: Sequence[Name], folder: str, shard: int, before: Sequence[int]
 ) -> None:
     """Write the ranks of the strings of a shard.
 
@@ -167,8 +177,8 @@ def write_ranks(
         parts = [np.empty(0, np.int64)]
         for number, first in enumerate(before):
             file = SectionFile(Path(folder, f"merged-{number:05}"))
-            parts.append(file.array(f"{shard}.{_text(name)}", "<i8", 1) + first)
-        arrays[f"ranks.{_text(name)}"] = np.concatenate(parts)
+            parts.append(file.array(f"{shard}.{_dotted(name)}", "<i8", 1) + first)
+        arrays[f"ranks.{_dotted(name)}"] = np.concatenate(parts)
     write_sections(_ranks_path(Path(folder), shard), {}, arrays)
 
 
@@ -255,13 +265,14 @@ def _bytes_at(strings: StringTable, at: int) -> bytes:
     return strings.text[first:end].tobytes()
 
 
-def strings_of(vertices: AttributeTable, edges: Mapping[str, Column]) -> dict[Name, Column]:
-    """Return the attributes of a shard by their names."""
-    of_edges = {("edge", name): column for name, column in edges.items()}
-    return {("vertex", name): column for name, column in vertices.items()} | of_edges
+def all_attributes(vertices: AttributeTable, edges: Mapping[str, Column]) -> dict[Name, Column]:
+    """Return the attributes of the vertices and edges of a shard by their names."""
+    of_edges = {(EDGE, name): column for name, column in edges.items()}
+    return {(VERTEX, name): column for name, column in vertices.items()} | of_edges
 
 
-def _text(name: Name) -> str:
+def _dotted(name: Name) -> str:
+    """Return a name as a part of the name of a section."""
     return ".".join(name)
 
 

@@ -28,10 +28,10 @@ from motiflux.cluster.shards.part_copies import PartCopies
 from motiflux.cluster.shards.ranks import (
     Name,
     Sample,
+    all_attributes,
     merge_range,
     ranks_of,
     sampled,
-    strings_of,
     write_ranks,
 )
 from motiflux.cluster.shards.rows import Piece, RowArrays, Rows, Shard, Wanted
@@ -121,10 +121,10 @@ class ShardServer:
 
     def greatest(self, names: Sequence[Name]) -> list[int]:
         """Return the greatest value of each of some attributes, and 0 for one without values."""
-        return [int(self._strings()[name].data.max(initial=0)) for name in names]
+        return [int(self._all_attributes()[name].data.max(initial=0)) for name in names]
 
-    def _strings(self) -> dict[Name, Column]:
-        return strings_of(self._attributes, self._copies.columns)
+    def _all_attributes(self) -> dict[Name, Column]:
+        return all_attributes(self._attributes, self._copies.columns)
 
     def values(self, names: Names, places: Ids) -> list[Column]:
         """Return the attributes, and ids, of some of its vertices."""
@@ -133,7 +133,7 @@ class ShardServer:
 
     def sample_strings(self, among: Sequence[Name], number: int) -> list[Sample]:
         """Return samples of its strings; see `motiflux.cluster.shards.ranks`."""
-        return sampled(self._strings(), among, number)
+        return sampled(self._all_attributes(), among, number)
 
     def merge_strings(
         self, among: Sequence[Name], within: tuple[bytes, bytes | None], folder: str, number: int
@@ -143,12 +143,12 @@ class ShardServer:
         for shard in range(len(layout.starts) - 1):
             path = shard_path(self._folder, shard)
             columns = open_copies(path, layout, shard).columns
-            tables.append(strings_of(open_attributes(path, layout, shard), columns))
+            tables.append(all_attributes(open_attributes(path, layout, shard), columns))
         return merge_range(tables, among, within, folder, number)
 
     def write_ranks(self, among: Sequence[Name], folder: str, before: Sequence[int]) -> None:
         """Write the ranks of its strings."""
-        write_ranks(self._strings(), among, folder, self._number, before)
+        write_ranks(self._all_attributes(), among, folder, self._number, before)
 
 
 def node_here() -> str:
@@ -296,7 +296,7 @@ def _mapped_values(path: Path, layout: Layout, number: int, names: Names) -> Ask
 
 
 def copies_of(served: Served) -> PartCopies:
-    """Return who asks for the copies of arcs: those of shards of this node are mapped."""
+    """Return the object that asks for the copies of arcs: those of shards of this node are mapped."""
     here = node_here()
     layout = replace(served.layout, judged=())
     asks: list[AskCopies] = []

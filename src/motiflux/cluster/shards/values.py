@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from motiflux.cluster.shards.attributes import joined
+from motiflux.cluster.shards.attributes import VERTEX, joined
 from motiflux.cluster.shards.layout import Ids, Layout
 from motiflux.cluster.shards.ranks import Ranked, RanksOf, ranked_column
 from motiflux.graph import AttributeTable, Column, Kind
@@ -53,7 +53,7 @@ def name_of(key: ColumnKey) -> str | Ranked | None:
     """Return the name of compared values."""
     if key.form is not Form.RANK:
         return key.attribute
-    return Ranked.of(key, "vertex")
+    return Ranked.of(key, VERTEX)
 
 
 class VertexValues:
@@ -97,7 +97,7 @@ class VertexValues:
             else:
                 of_name = joined(columns, {"": self._layout.attributes[name]})[""]
                 found.setdefault(name, of_name)  # ranks of its strings come before these
-        return Values(ids, AttributeTable("vertex", found))
+        return Values(ids, AttributeTable(VERTEX, found))
 
 
 def values_at(

@@ -10,7 +10,8 @@ import numpy as np
 
 from motiflux.api.per_vertex import count_per_vertex
 from motiflux.arguments import check_seconds
-from motiflux.cluster.shards.conditions import Narrowed, result_of_server
+from motiflux.cluster.shards.asking import result_of_server
+from motiflux.cluster.shards.conditions import Narrowed
 from motiflux.cluster.shards.counting import LEAST_SECONDS, job_of
 from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.images import Sums

@@ -189,7 +189,8 @@ def comparisons_of_rows_of_plan(
     values
         The values of vertices, as `vertex_values` takes them; None without comparisons of vertices.
     indexes
-        The copies of each variable of `followed_from_rows`, as rows of the same vertices.
+        The copies of each variable of `followed_from_rows`, as rows of the same vertices; they may have rows
+        by main value where none are asked for.
     """
     assert plan.comparisons is not None
     of_edges, variables = followed_from_rows(plan), plan.comparisons.variables
@@ -203,7 +204,7 @@ def comparisons_of_rows_of_plan(
     made = _made(values, plan.comparisons, ends, len(plan.order), indexes.__getitem__)
     of_sources = [-1] * sum(len(args.edges) for args in plan.args.steps)
     for position, at in enumerate(made.order):
-        if at in of_edges and indexes[at].by_value is not None:
+        if at in of_edges and (key := of_edges[at][1].key) is not None and key.by_value:
             of_sources[of_edges[at][0]] = position
     own_rows = frozenset(source for source, _ in of_edges.values())
     return SearchComparisons(made.native, of_sources, None, own_rows)
