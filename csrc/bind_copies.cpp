@@ -435,6 +435,10 @@ void bind_copies(nb::module_& module) {
            [](const OwnedComparisons& self, const std::vector<PyRange>& ranges) {
              return number(copies::Choices(self.get().network).count(checked_ranges(self, ranges)));
            })
+      .def("count_to_many",
+           [](const OwnedComparisons& self, const std::vector<PyRange>& ranges) {
+             return number(copies::Choices(self.get().network).count_to_many(checked_ranges(self, ranges)));
+           })
       .def("list", [](const OwnedComparisons& self, const std::vector<PyRange>& ranges) {
         nb::list found;
         const copies::Choices choices(self.get().network);

@@ -107,7 +107,7 @@ def test_choices_are_those_of_all_products(network: Any) -> None:
     expected = _expected(columns, comparisons, span, ranges)
     native = _native_of(columns, comparisons, span)
     assert native.list(ranges) == expected
-    assert native.count(ranges) == len(expected)
+    assert native.count(ranges) == native.count_to_many(ranges) == len(expected)
     assert native.exists(ranges) == bool(expected)
 
 
@@ -125,6 +125,30 @@ def test_a_number_of_choices_beyond_128_bits_is_an_error() -> None:
     native = _native_of([[times]] * 10, [], None)
     with pytest.raises(OverflowError, match=r"exceeds 2\^128 - 1"):
         native.count([(0, 2**14)] * 10)
+    assert native.count_to_many([(0, 2**14)] * 10) == 2**64
+    assert native.count_to_many([(0, 2**14)] * 4 + [(0, 1)] * 6) == 2**56
+
+
+@pytest.mark.parametrize("operator", range(6))
+@pytest.mark.parametrize("length", [None, 0, 1, 5])
+def test_numbers_of_choices_are_exact_up_to_many_beside_larger_ones(
+    operator: int, length: int | None
+) -> None:
+    few, many = np.arange(4), np.array([0] * 4096 + [1, 3, 3])
+    below = {0: 4096**11, 1: 1, 2: 0, 3: 2**11}  # eleven edges whose value is that of the second one
+    second = [(1, at, 0, 0, 0, False, 1, 1, 0, 0, 1.0, 0.0) for at in range(2, 13)]
+    first = (0, 1, 0, 0, operator, False, 1, 1, 0, 0, 1.0, 0.0)
+    span = None if length is None else (False, 0, length, float(length))
+    native = _native_of([[few], [few], *([[many]] * 11)], [first, *second], span)
+    for begin in range(4):
+        ranges = [(begin, 4), (0, 4), *([(0, len(many))] * 11)]
+        expected = sum(
+            number
+            for one in range(begin, 4)
+            for other, number in below.items()
+            if OPERATORS[operator](one, other) and (length is None or abs(one - other) <= length)
+        )
+        assert native.count_to_many(ranges) == min(expected, 2**64)
 
 
 @given(
