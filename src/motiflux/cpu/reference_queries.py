@@ -382,7 +382,8 @@ def occurrences(
     """Return the number of occurrences: rows that some way to turn the query into itself exchanges are one.
 
     Such a way maps the vertices of one row, those inside of paths included, to those of another, and keeps
-    labels, edges, negated edges, the formula, and which optional edges are missing.
+    labels, edges, negated edges, the formula, and which optional edges are missing, but for those whose end
+    an earlier optional edge did not find.
     """
     found = rows(data, vertices, links, optional=optional, negated=negated, formula=formula)
     forms = {
@@ -462,7 +463,9 @@ def _form(
         elif link.lengths is None and all(end in place for end in (link.source, link.target)):
             edges.add(_edge((place[link.source], place[link.target]), link, directed=directed))
             negated = (*negated, *link.without)
-        elif any(end in place for end in (link.source, link.target)):
+        elif any(end in place for end in (link.source, link.target)) and all(
+            end in place or end in fresh for end in (link.source, link.target)
+        ):
             ends = tuple(place.get(end) for end in (link.source, link.target))
             kind = _resolved(link.kind, directed=directed)
             new = [_choice(vertices[end]) for end in fresh]
@@ -479,7 +482,7 @@ def _form(
         frozenset(chains),
         frozenset(missing),
         frozenset(_renamed_negated(one, place, directed) for one in negated),  # type: ignore[arg-type]
-        _formula_form(formula, place, directed=directed),
+        _simplified(_formula_form(formula, place, directed=directed)),
     )
 
 
@@ -506,6 +509,28 @@ def _formula_form(formula: Formula | None, place: Mapping[int, int], *, directed
     if kind == "not":
         return kind, _formula_form(content, place, directed=directed)
     return kind, frozenset(_formula_form(part, place, directed=directed) for part in content)
+
+
+def _simplified(form: Any) -> Any:
+    """Return the form of a formula; of one that is a conjunction, that: A OR (A AND B) is A, one pattern."""
+    simple = _without_absorbed(form)
+    return form if form is None or _has_or(simple) else simple
+
+
+def _without_absorbed(form: Any) -> Any:
+    if form is None or form[0] not in ("and", "or"):
+        return form
+    kind, parts = form[0], frozenset(map(_without_absorbed, form[1]))
+    other = "and" if kind == "or" else "or"
+    kept = frozenset(one for one in parts if not (one[0] == other and any(part in parts for part in one[1])))
+    return next(iter(kept)) if len(kept) == 1 else (kind, kept)
+
+
+def _has_or(form: Any) -> bool:
+    kind, content = form[:2]
+    if kind == "not":
+        return content[0] in ("and", "or", "not")
+    return kind == "or" or (kind == "and" and any(map(_has_or, content)))
 
 
 def _moved(form: _Form, order: Sequence[int]) -> _Form:
