@@ -97,10 +97,10 @@ def test_the_rows_of_a_share_depend_on_it_alone(device: str, memory: int) -> Non
     left, shares = [roots(0, one[1])], []
     while left:
         shares.append(left)
-        _, left = one[0].rows(left, bounds)
+        _, left, _ = one[0].rows(left, bounds)
     assert len(shares) > 2
     for share in reversed(shares):
-        (found, rest), (expected, behind) = other[0].rows(share, bounds), one[0].rows(share, bounds)
+        (found, rest, _), (expected, behind, _) = other[0].rows(share, bounds), one[0].rows(share, bounds)
         assert rest == behind
         assert np.array_equal(np.concatenate(found), np.concatenate(expected))
 

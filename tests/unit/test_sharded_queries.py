@@ -459,6 +459,60 @@ def test_a_job_of_a_query_whose_driver_was_lost_continues(
         )
 
 
+def test_tasks_that_end_by_their_rows_tell_no_steps_per_second(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(u, v, (u + v) % 2, 1) for u in range(12) for v in range(u)]
+    data = Data(pairs, dict.fromkeys(range(12), (0, 1)), directed=False)
+    query = "(a)--(b)--(c)--(d) WHERE NOT (a)-[:0]-(c) OR NOT (b)-[:0]-(d)"
+    ended: list[bool] = []
+    rates: list[float] = []
+    take, note = jobs.RowJob.take, cluster_rows.RowSearch.note
+
+    def taken(self: Any, order: Any, done: Any) -> None:
+        take(self, order, done)
+        ended.append(bool(done.left))
+        rates.append(self.shares.rate)
+
+    def noted(self: Any, order: Any, done: Any, rows: int) -> None:
+        note(self, order, done, rows)
+        ended.append(bool(done.left))
+        rates.append(self._seconds)
+
+    monkeypatch.setattr(jobs.RowJob, "take", taken)
+    monkeypatch.setattr(cluster_rows.RowSearch, "note", noted)
+    for module in (jobs, cluster_rows):
+        monkeypatch.setattr(module, "FIRST_WORK", 1 << 24)
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path, 1 << 20)
+        # Of the rows that are found, the half is left out.
+        cluster.match(made, query, symmetry="subgraphs", output=tmp_path / "rows")
+        cluster.match(made, query, symmetry="subgraphs").to_numpy()
+    assert any(ended)
+    assert not any(rates)
+
+
+def test_tasks_tell_the_number_of_rows_without_images(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(u, v, 0, 1) for u in range(12) for v in range(u)]
+    data = Data(pairs, dict.fromkeys(range(12), (0, 1)), directed=False)
+    ended: list[tuple[int, int]] = []
+    note = cluster_rows.RowSearch.note
+
+    def noted(self: Any, order: Any, done: Any, rows: int) -> None:
+        note(self, order, done, rows)
+        ended.append((done.rows, rows))
+
+    monkeypatch.setattr(cluster_rows.RowSearch, "note", noted)
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path, 1 << 20)
+        for graph in (made, data.graph()):
+            cluster.match(graph, "(a)--(b)--(c)--(d), (a)--(c), (b)--(d), (a)--(d)").to_numpy()
+    assert len(ended) > 1
+    assert all(rows == 24 * number for number, rows in ended)
+
+
 REFUSED: list[tuple[str, str | None, str]] = [
     (
         "(a)-[x]-(b)-[y]-(c) OPTIONAL (c)--(d) WITHIN 1 OF t",

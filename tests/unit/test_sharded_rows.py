@@ -48,7 +48,7 @@ def listed(lister: RowLister, share: Share, bounds: Bounds) -> tuple[list[NDArra
     found: list[NDArray[Any]] = []
     tasks, left = 0, share
     while left:
-        blocks, left = lister.rows(left, bounds)
+        blocks, left, _ = lister.rows(left, bounds)
         found += blocks
         tasks += 1
     return found, tasks
@@ -138,10 +138,10 @@ def test_the_rows_of_a_share_depend_on_it_alone(memory: int, monkeypatch: pytest
     shares = []
     while left:
         shares.append(left)
-        _, left = one[0].rows(left, bounds)
+        _, left, _ = one[0].rows(left, bounds)
     assert len(shares) > 2
     for share in reversed(shares):  # in another order, by a lister that has other rows near
-        (found, rest), (expected, behind) = other[0].rows(share, bounds), one[0].rows(share, bounds)
+        (found, rest, _), (expected, behind, _) = other[0].rows(share, bounds), one[0].rows(share, bounds)
         assert rest == behind
         assert np.array_equal(np.concatenate(found), np.concatenate(expected))
 
@@ -159,9 +159,9 @@ def test_the_rows_of_a_share_do_not_depend_on_the_tasks_before(monkeypatch: pyte
     assert fresh is not None
     assert used is not None
     last = fresh[1] - 2 * len(high)
-    assert used[0].rows([roots(0, last)], Bounds(rows=10**6, work=10**9)) == ([], [])  # reads many rows
+    assert used[0].rows([roots(0, last)], Bounds(rows=10**6, work=10**9)) == ([], [], 0)  # reads many rows
     share, bounds = [roots(last, fresh[1])], Bounds(rows=10**8, work=1_000)
-    (found, rest), (expected, behind) = used[0].rows(share, bounds), fresh[0].rows(share, bounds)
+    (found, rest, _), (expected, behind, _) = used[0].rows(share, bounds), fresh[0].rows(share, bounds)
     assert rest == behind
     assert rest
     assert np.array_equal(np.concatenate(found), np.concatenate(expected))

@@ -51,7 +51,7 @@ def rows_on_gpu(job: Job, kind: str, share: Share, bounds: Bounds) -> Done:
     """List the rows of a share; see `motiflux.cluster.tasks.rows_of_share`."""
     watch = Watch()
     blocks, left = _listed(job, kind, share, bounds)
-    return watch.done(rows_of_blocks(content_of(job)[1], blocks), left)
+    return watch.done(rows_of_blocks(content_of(job)[1], blocks), left, rows=sum(map(len, blocks)))
 
 
 def write_rows_on_gpu(
@@ -65,7 +65,8 @@ def write_rows_on_gpu(
     blocks, left = _listed(job, kind, share, bounds)
     graph, plan, _, _ = content_of(job)
     ordered = [sorted_rows(block) for block in blocks]
-    return watch.done(write_blocks(graph, plan, ordered, folder, name, columns), left)
+    written = write_blocks(graph, plan, ordered, folder, name, columns)
+    return watch.done(written, left, rows=sum(map(len, blocks)))
 
 
 def _listed(job: Job, kind: str, share: Share, bounds: Bounds) -> tuple[list[VertexArray], Share]:

@@ -225,9 +225,9 @@ class RowJob:
 
     def take(self, order: Order, done: Done) -> None:
         """Write down the end of a task, with the tasks that follow from it."""
-        rows, nbytes, found = done.value
+        rows, nbytes = done.value
         work = self.shares.works.pop(order.number)
-        if done.left and found < ROWS_OF_TASK:  # it ended by its steps
+        if done.left and done.rows < ROWS_OF_TASK:  # it ended by its steps
             self._steps, self._seconds = self._steps + work, self._seconds + done.seconds
             self.shares.rate = self._steps / self._seconds
         self.shares.shares.note(order.share, done.left, done.seconds)

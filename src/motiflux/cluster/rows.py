@@ -70,7 +70,7 @@ class RowSearch:
     def note(self, order: Order, done: Done, rows: int) -> None:
         """Take note of the end of a task."""
         work = self.works.pop(order.number)
-        if done.left and rows < ROWS_OF_TASK:  # it ended by its steps
+        if done.left and done.rows < ROWS_OF_TASK:  # it ended by its steps
             self._steps, self._seconds = self._steps + work, self._seconds + done.seconds
         self.found += rows
         self.shares.finished(order.share, done.left, done.seconds)

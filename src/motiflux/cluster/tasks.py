@@ -91,6 +91,8 @@ class Done:
         Processor time of its process meanwhile.
     node, process
         Where it ran.
+    rows
+        Rows of a listing that `Bounds.rows` bounds: without images, and before any are left out.
     """
 
     value: Any
@@ -101,6 +103,7 @@ class Done:
     cpu_seconds: float
     node: str
     process: int
+    rows: int = 0
 
 
 class Watch:
@@ -109,11 +112,11 @@ class Watch:
     def __init__(self) -> None:
         self._began, self._started, self._cpu = time.time(), time.perf_counter(), time.process_time()
 
-    def done(self, value: Any, left: Share | None = None, stop: int = 0) -> Done:
+    def done(self, value: Any, left: Share | None = None, stop: int = 0, rows: int = 0) -> Done:
         """Return the result of the task."""
         seconds = time.perf_counter() - self._started
         cpu, node = time.process_time() - self._cpu, os.uname().nodename
-        return Done(value, left or [], stop, self._began, seconds, cpu, node, os.getpid())
+        return Done(value, left or [], stop, self._began, seconds, cpu, node, os.getpid(), rows)
 
 
 def plain(request: Request) -> Request:
@@ -190,7 +193,7 @@ def rows_of_share(job: Job, share: Share, bounds: Bounds) -> Done:
     """
     watch = Watch()
     blocks, left, stop = list_on_cpu(job, share, bounds)
-    return watch.done(rows_of_blocks(content_of(job)[1], blocks), left, stop)
+    return watch.done(rows_of_blocks(content_of(job)[1], blocks), left, stop, sum(map(len, blocks)))
 
 
 def rows_of_blocks(plan: Plan, blocks: Sequence[VertexArray]) -> VertexArray:
@@ -242,25 +245,26 @@ class BlockSource:
 
 
 def write_share(job: Job, share: Share, bounds: Bounds, folder: str, name: str, columns: Columns) -> Done:
-    """Write the rows of a share into a file; return their number, its size, and the rows that were found.
+    """Write the rows of a share into a file; return their number and its size.
 
     There is no file without rows.
     """
     watch = Watch()
     blocks, left, stop = list_on_cpu(job, share, bounds)
     graph, plan, _, _ = content_of(job)
-    return watch.done(write_blocks(graph, plan, blocks, folder, name, columns), left, stop)
+    written = write_blocks(graph, plan, blocks, folder, name, columns)
+    return watch.done(written, left, stop, sum(map(len, blocks)))
 
 
 def write_blocks(
     graph: Graph, plan: Plan, blocks: Sequence[VertexArray], folder: str, name: str, columns: Columns
-) -> tuple[int, int, int]:
-    """Write all images of the rows of blocks; return their number, the file's size, and the rows given."""
+) -> tuple[int, int]:
+    """Write all images of the rows of blocks; return their number and the file's size."""
     images = Images(plan)
     rows, data = parquet_of(graph, columns, [images.of(block) for block in blocks])
     if rows > 0:
         Folder(folder).write(name, data)
-    return rows, len(data) if rows > 0 else 0, sum(map(len, blocks))
+    return rows, len(data) if rows > 0 else 0
 
 
 def parquet_of(graph: Graph, columns: Columns, blocks: Sequence[Block]) -> tuple[int, bytes]:

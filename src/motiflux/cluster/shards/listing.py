@@ -107,8 +107,8 @@ class RowLister:
         self.search, self._ids = search, ids
         self.order, self._images = plan.order, Images(plan)
 
-    def rows(self, share: Share, bounds: Bounds) -> tuple[list[IdRows], Share]:
-        """Return rows of a share, and the share that is left."""
+    def rows(self, share: Share, bounds: Bounds) -> tuple[list[IdRows], Share, int]:
+        """Return rows of a share, the share that is left, and the number of the rows without images."""
         assert bounds.rows is not None
         assert bounds.work is not None
         gathering = self.search.gathering
@@ -123,7 +123,7 @@ class RowLister:
             left = [*rest, *left[1:]]
             if number >= bounds.rows or gathering.read - read >= bounds.work:
                 break
-        return blocks, left
+        return blocks, left, number
 
     def picked(self, first: int, last: int, rows: int, places: Places) -> IdRows:
         """Return the rows at ascending places among those of a range of entries, without their images.

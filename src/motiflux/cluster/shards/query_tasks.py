@@ -62,8 +62,11 @@ class QueryRows:
     entries: int
     width: int
 
-    def rows(self, share: Share, bounds: Bounds, kind: str | None) -> tuple[list[IdRows], Share]:
-        """Return rows of a share, and the share that is left; see `RowLister.rows`."""
+    def rows(self, share: Share, bounds: Bounds, kind: str | None) -> tuple[list[IdRows], Share, int]:
+        """Return rows of a share, the share that is left, and the number of rows that were found.
+
+        Some that were found may be left out; see `PatternRows.images` and `RowLister.rows`.
+        """
         assert bounds.rows is not None
         assert bounds.work is not None
         blocks: list[IdRows] = []
@@ -76,13 +79,14 @@ class QueryRows:
             lister = lister_of(of_pattern.job, kind)
             gathering = lister.search.gathering
             read = gathering.read
-            found, rest = lister.rows(own, replace(bounds, rows=bounds.rows - number, work=work))
-            number, work = number + sum(map(len, found)), work - (gathering.read - read)
+            of_bounds = replace(bounds, rows=bounds.rows - number, work=work)
+            found, rest, found_here = lister.rows(own, of_bounds)
+            number, work = number + found_here, work - (gathering.read - read)
             blocks += [of_pattern.rows(one, self.width) for one in found]
             left = [*((at, item) for item in rest), *others]
             if rest:
                 break
-        return blocks, [_moved(item, at * self.entries) for at, item in left]
+        return blocks, [_moved(item, at * self.entries) for at, item in left], number
 
     def _divided(self, share: Share) -> list[tuple[int, Item]]:
         """Return the items of a share by the pattern that each is of, as items of its own search."""
@@ -111,8 +115,8 @@ def width_of(patterns: Sequence[Pattern]) -> int:
 def rows_of_query(rows: QueryRows, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
     """List the rows of a share of a query in ids of the graph, [rows, columns] int64."""
     watch = Watch()
-    blocks, left = rows.rows(share, bounds, kind)
-    return watch.done(np.concatenate([np.empty((0, rows.width), np.int64), *blocks]), left)
+    blocks, left, found = rows.rows(share, bounds, kind)
+    return watch.done(np.concatenate([np.empty((0, rows.width), np.int64), *blocks]), left, rows=found)
 
 
 def write_query_rows(
@@ -126,11 +130,11 @@ def write_query_rows(
 ) -> Done:
     """Write the rows of a share of a query into a file, as `motiflux.cluster.tasks.write_share`."""
     watch = Watch()
-    blocks, left = rows.rows(share, bounds, kind)
+    blocks, left, found = rows.rows(share, bounds, kind)
     number, data = parquet_of_ids(columns, blocks)
     if number > 0:
         Folder(folder).write(name, data)
-    return watch.done((number, len(data) if number > 0 else 0, number), left)
+    return watch.done((number, len(data) if number > 0 else 0), left, rows=found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,5 +168,5 @@ class ImageRows:
 def distinct_of_query(images: ImageRows, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
     """Return the images of some vertices in the rows of a share, each once."""
     watch = Watch()
-    blocks, left = images.rows.rows(share, bounds, kind)
-    return watch.done(images.distinct(blocks), left)
+    blocks, left, found = images.rows.rows(share, bounds, kind)
+    return watch.done(images.distinct(blocks), left, rows=found)

@@ -74,9 +74,9 @@ def rows_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None 
     """List the rows of a share in ids of the graph, [rows, vertices] int64."""
     watch = Watch()
     lister = lister_of(job, kind)
-    blocks, left = lister.rows(share, bounds)
+    blocks, left, number = lister.rows(share, bounds)
     width = len(lister.order)
-    return watch.done(np.concatenate([np.empty((0, width), np.int64), *blocks]), left)
+    return watch.done(np.concatenate([np.empty((0, width), np.int64), *blocks]), left, rows=number)
 
 
 def write_range(
@@ -90,11 +90,11 @@ def write_range(
 ) -> Done:
     """Write the rows of a share into a file, as `motiflux.cluster.tasks.write_share`."""
     watch = Watch()
-    blocks, left = lister_of(job, kind).rows(share, bounds)
+    blocks, left, number = lister_of(job, kind).rows(share, bounds)
     rows, data = parquet_of_ids(columns, blocks)
     if rows > 0:
         Folder(folder).write(name, data)
-    return watch.done((rows, len(data) if rows > 0 else 0, rows), left)
+    return watch.done((rows, len(data) if rows > 0 else 0), left, rows=number)
 
 
 def picked_rows(
