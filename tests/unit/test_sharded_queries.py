@@ -596,6 +596,20 @@ def test_explain_tells_the_plan_of_each_pattern(ray: InlineRay, tmp_path: Path) 
         assert isinstance(ran, mf.QueryExplanation)
         counts = [one.report.actual.count for one in ran.parts if one.report.actual is not None]
         assert sum(counts) == mf.count(data.graph(), query)
+        query = "(a)--(b), (c)--(d)"
+        told = cluster.explain(made, query)
+        assert isinstance(told, mf.QueryExplanation)
+        searched = [one.report.pattern.text for one in told.parts]
+        assert len(searched) == len(set(searched))
+        assert "  search  3 of 8 patterns: the others are the same but for names" in told
+        before = len(ray.names)
+        whole = cluster.count(made, query)
+        tasks = {name.partition(",")[2] for name in ray.names[before:]}
+        assert len(searched) == len(tasks) == 3  # an edge, one and its reverse, paths of two edges
+        ran = cluster.explain(made, query, analyze=True)
+        assert isinstance(ran, mf.QueryExplanation)
+        assert [one.report.pattern.text for one in ran.parts] == searched
+        assert whole == mf.count(data.graph(), query)
         with pytest.raises(mf.ArgumentError, match="comparisons within one connected part"):
             cluster.explain(made, "(a)--(b), (c)--(d) WHERE a.x < c.x")
 

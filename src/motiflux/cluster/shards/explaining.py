@@ -12,7 +12,7 @@ from motiflux.api.queries.explanation import summary
 from motiflux.cluster.shards.conditions import Narrowed, narrowed, refuse_lost_copies
 from motiflux.cluster.shards.counting import count_sharded, shares_of
 from motiflux.cluster.shards.planning import ranged
-from motiflux.cluster.shards.queries import ShardedCounter
+from motiflux.cluster.shards.queries import ShardedCounter, searched_once
 from motiflux.cluster.shards.reach import reach_of
 from motiflux.cluster.shards.reading import MOST, Reading
 from motiflux.cluster.shards.reasons import why_no_kernel
@@ -88,11 +88,16 @@ def explain_sharded(
     where = ShardedCounter(workers, graph, None if gpus is None else gpus.kind)
     whole = sum_of(query, request, where)
     where.check(query, whole, request)
+    searched = searched_once(whole.counted, request, directed=graph.directed)
     parts = [
         _explained(workers, graph, one.pattern, one.request(request), gpus, analyze=analyze)
-        for one in whole.counted
+        for one in searched
     ]
-    return QueryExplanation(query, summary(query, whole), parts)
+    told = summary(query, whole)
+    if len(searched) < len(whole.counted):
+        number = quantity(len(whole.counted), "pattern")
+        told += f"\n  search  {len(searched)} of {number}: the others are the same but for names"
+    return QueryExplanation(query, told, parts)
 
 
 def _explained(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from motiflux.api.queries.counts import Sum, count_queries
+from motiflux.api.queries.counts import Counted, Sum, count_queries
 from motiflux.cluster.shards.counting import count_sharded
 from motiflux.comparisons import Within
 from motiflux.errors import ArgumentError
@@ -47,6 +47,18 @@ def refuse_absent(absent: Absent) -> None:
     if absent.edge.negated:
         expected = "no negated edges behind OPTIONAL for a sharded graph"
         raise ArgumentError("pattern", expected, str(absent.edge))
+
+
+def searched_once(counted: Sequence[Counted], request: Request, *, directed: bool) -> list[Counted]:
+    """Return patterns without those that are the same as an earlier one but for names and numbers."""
+    groups: dict[object, list[Counted]] = {}
+    for one in counted:
+        groups.setdefault((one.symmetry, one.semantics), []).append(one)
+    found = []
+    for group in groups.values():
+        firsts = first_alike([one.pattern for one in group], directed=directed, copies=request.copies)
+        found += [group[at] for at in sorted(set(firsts))]
+    return found
 
 
 class ShardedCounter:
