@@ -24,6 +24,7 @@ from motiflux.cluster import rows as cluster_rows
 from motiflux.cluster.shards import allowance, counting, distinct, search, sharded
 from motiflux.cluster.shards import queries as queries_module
 from motiflux.pattern.queries.symmetry import first_alike
+from motiflux.result.partial import partial_result
 from tests.inline_ray import InlineRay, replace_ray
 from tests.query_cases import QueryCase, query_cases
 
@@ -511,6 +512,43 @@ def test_tasks_tell_the_number_of_rows_without_images(
             cluster.match(graph, "(a)--(b)--(c)--(d), (a)--(c), (b)--(d), (a)--(d)").to_numpy()
     assert len(ended) > 1
     assert all(rows == 24 * number for number, rows in ended)
+
+
+def test_an_interrupted_count_keeps_what_was_found(ray: InlineRay, tmp_path: Path) -> None:
+    data, ran = random_data(2, directed=False, most=30), 0
+
+    def interrupt() -> None:
+        nonlocal ran
+        ran += 1
+        if ran == 10:  # about six tasks wait at a time
+            raise KeyboardInterrupt
+
+    def so_far(queries: Any) -> Any:
+        nonlocal ran
+        ran = 0
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            cluster.count(made, queries)
+        return partial_result(stopped.value)
+
+    graph = data.graph()
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        ray.before = interrupt
+        paths = "(a)-[*1..3]-(b)"
+        patterns = ["(a)--(b)--(c)--(d)", "(a)--(b)--(c)", "(a)--(b)"]
+        for queries in ([paths], [paths, "(x)--(y)", "(a)--(b)--(c)--(d)"], patterns):
+            found = so_far(queries)
+            whole = mf.count(graph, queries)
+            assert all(0 <= one <= most for one, most in zip(found, whole, strict=True))
+            assert sum(found) > 0
+            assert not any(one.complete for one in found)
+        (subtracted,) = so_far("(a)--(b)--(c), (d)--(e)")
+        assert (subtracted, subtracted.complete) == (0, False)
+        assert so_far([paths, "(a)--(b) RETURN DISTINCT a"]) is None
+        ran = 0
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            cluster.census(made, size=4)
+        assert partial_result(stopped.value) is None
 
 
 REFUSED: list[tuple[str, str | None, str]] = [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from motiflux.api.counting import count
@@ -39,6 +41,7 @@ from motiflux.cluster.shards.estimating import estimate_sharded
 from motiflux.cluster.shards.explaining import explain_sharded
 from motiflux.cluster.shards.matching import match_sharded, write_sharded
 from motiflux.cluster.shards.orbits import orbits_sharded
+from motiflux.cluster.shards.progress import of_equal_parts
 from motiflux.cluster.shards.queries import count_queries_sharded
 from motiflux.cluster.shards.sampling import sample_sharded
 from motiflux.cluster.shards.sharded import ShardedGraph
@@ -59,6 +62,7 @@ from motiflux.result.count import Count
 from motiflux.result.estimate import Estimate
 from motiflux.result.image_counts import EdgeCounts, EdgeOrbitCounts, OrbitCounts, VertexCounts
 from motiflux.result.matches import Matches
+from motiflux.result.partial import replace_partial
 
 if TYPE_CHECKING:
     from motiflux.cluster.gpu_engine import GpuClusterEngine
@@ -211,15 +215,17 @@ class Cluster(Connected):
         with self._here(pattern), progress_callback(options.get("progress", False), "counting") as callback:
             request = make_request(**chosen, progress=callback)
             deadline = Deadline.after(request.timeout)
-            for at, query in enumerate(queries):
+            parts = of_equal_parts(request.progress, len(queries))
+            for at, (query, part) in enumerate(zip(queries, parts, strict=True)):
                 projection = None if projections is None else projections[at]
-                with naming_pattern(at if several else None):
+                own = replace(request, progress=part)
+                with naming_pattern(at if several else None), _one_of(several=several):
                     if projection is not None:
-                        given = query, projection, request, deadline
+                        given = query, projection, own, deadline
                         found.append(count_distinct_sharded(workers, graph, *given))
                     else:
                         found += count_queries_sharded(
-                            workers, graph, [query], request, deadline, None, named=False
+                            workers, graph, [query], own, deadline, None, named=False
                         )
         return found if several else found[0]
 
@@ -730,6 +736,17 @@ class _Counting:
     def image_counter(self) -> ImageCounter:
         """Return who counts by images."""
         return self._counter
+
+
+@contextmanager
+def _one_of(*, several: bool) -> Iterator[None]:
+    """Have an interrupt keep no result of one query if the call has several."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if several:
+            replace_partial(stop, None)
+        raise
 
 
 def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:

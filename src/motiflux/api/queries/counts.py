@@ -114,7 +114,8 @@ def count_queries(
         counter.count(sums)
     except KeyboardInterrupt as stop:
         counter.note(partial_result(stop))
-        replace_partial(stop, [counter.put_together(one) for one in sums])
+        if counter.has_found:
+            replace_partial(stop, [counter.put_together(one) for one in sums])
         raise
     return [counter.put_together(one) for one in sums]
 
@@ -325,6 +326,11 @@ class _Counter:
         """Keep the counts of the patterns that were counted last."""
         if counts is not None:
             self._found |= {one.key: count for one, count in zip(self._counting, counts, strict=True)}
+
+    @property
+    def has_found(self) -> bool:
+        """Whether a count is known, or a lower bound of one."""
+        return bool(self._found or self._rows)
 
     def put_together(self, one: Sum) -> Count:
         """Return the count of a query; of an interrupted call, a lower bound."""

@@ -118,12 +118,14 @@ def _count_sharded(
         data = where.open_sharded(graph, memory=memory or clusters.DEFAULT_MEMORY)
         started = time.perf_counter()
         with opt.search_progress(progress, "counting") as shown:
-            results = where.count(data, queries, **keywords, progress=shown, **search.rows)
+            results, stop = keeping_partial(
+                lambda: where.count(data, queries, **keywords, progress=shown, **search.rows)
+            )
         seconds = time.perf_counter() - started
     nouns = [search.noun] * len(results)
-    _print_all(patterns, results, nouns, search, (seconds, started - began), None, as_json=as_json)
+    _print_all(patterns, results, nouns, search, (seconds, started - began), stop, as_json=as_json)
     done = all(result.complete or search.reached(result) for result in results)
-    return exit_code(None, done=done)
+    return exit_code(stop, done=done)
 
 
 def _counted(inputs: opt.Inputs, keywords: dict[str, Any], cluster: "mf.Cluster | None") -> list["mf.Count"]:

@@ -13,6 +13,7 @@ from motiflux.plan.census import Arc, classes, counts_from_connected
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import make_request
 from motiflux.result.census import Census
+from motiflux.result.partial import replace_partial
 
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
@@ -48,7 +49,11 @@ def census_sharded(
     )
     deadline = Deadline.after(request.timeout)
     patterns = [_pattern(one, directed=directed) for one in arcs]
-    found = count_sharded(workers, graph, patterns, request, deadline, kind)
+    try:
+        found = count_sharded(workers, graph, patterns, request, deadline, kind)
+    except KeyboardInterrupt as stop:
+        replace_partial(stop, None)  # counts of some classes are no census
+        raise
     counts = None
     if all(one.complete for one in found):
         numbers = [int(one) for one in found]

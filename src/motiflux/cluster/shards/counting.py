@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from motiflux.request.engine import Outcome, Ran
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
 from motiflux.result.count import Count
+from motiflux.result.partial import keep_partial
 
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
@@ -105,11 +106,14 @@ def count_sharded(
         The cluster has no GPU for a task.
     PatternError, ArgumentError
         A pattern or an option takes more than a sharded graph has.
+    KeyboardInterrupt
+        It was interrupted; `motiflux.result.partial` has the counts so far.
     """
     check_symmetry(request.semantics, request.symmetry)
     refuse_lost_copies(graph.layout, request.copies)
     device = f"{workers.device_on(kind)}, {graph.num_shards} shards"
-    made, reasons = [], []
+    made: list[ShardedSearch | None] = []
+    reasons = []
     for at, pattern in enumerate(patterns):
         name = f"count {workers.pattern}" + (f", {at + 1}" if len(patterns) > 1 else "")
         view, planned = plan_search(graph, pattern, request, deadline, on_gpu=kind is not None)
@@ -118,22 +122,34 @@ def count_sharded(
     started = time.perf_counter()
     searches = [one for one in made if one is not None]
     driver = workers.driver(workers.slots_on(kind))
+
+    def counts(*, complete: Callable[[ShardedSearch], bool]) -> list[Count]:
+        seconds, planning = time.perf_counter() - started, started - deadline.started
+        return [
+            count_of(_outcome(one, request, complete), Ran("cluster", device, reason), seconds, planning)
+            for one, reason in zip(made, reasons, strict=True)
+        ]
+
     try:
         driver.run_all(searches, deadline, _reporting(searches, request, deadline))
+    except KeyboardInterrupt as stop:
+        keep_partial(stop, counts(complete=lambda _: False))  # it may have come between two steps
+        raise
     finally:
         driver.wait_for_cancelled()
-    seconds, planning = time.perf_counter() - started, started - deadline.started
-    counts = []
-    for one, reason in zip(made, reasons, strict=True):
-        outcome = Outcome(0, False)
-        if one is not None:
-            total, limit = one.total * one.multiplier, request.limit
-            reached = limit is not None and total > limit
-            outcome = Outcome(
-                limit if reached and limit is not None else total, driver.has_all_of(one) and not reached
-            )
-        counts.append(count_of(outcome, Ran("cluster", device, reason), seconds, planning))
-    return counts
+    return counts(complete=driver.has_all_of)
+
+
+def _outcome(
+    search: ShardedSearch | None, request: Request, complete: Callable[[ShardedSearch], bool]
+) -> Outcome:
+    """Return what a search found, at most the limit; without one, time was up before there was a plan."""
+    if search is None:
+        return Outcome(0, False)
+    total, limit = search.total * search.multiplier, request.limit
+    if limit is not None and total > limit:
+        return Outcome(limit, False)
+    return Outcome(total, complete(search))
 
 
 def patterns_of(pattern: QueryLike | Sequence[QueryLike], queries: Sequence[object]) -> list[Pattern]:

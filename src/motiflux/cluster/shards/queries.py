@@ -17,6 +17,7 @@ from motiflux.pattern.queries.symmetry import first_alike
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 from motiflux.result.count import Count
+from motiflux.result.partial import partial_result, replace_partial
 
 if TYPE_CHECKING:
     from motiflux.api.queries.without import PossibleEnds
@@ -99,7 +100,14 @@ class ShardedCounter:
         firsts = first_alike(patterns, directed=self._sharded.directed, copies=request.copies)
         searched = sorted(set(firsts))
         distinct = [patterns[at] for at in searched]
-        counts = count_sharded(self._workers, self._sharded, distinct, request, deadline, self._kind)
+        try:
+            counts = count_sharded(self._workers, self._sharded, distinct, request, deadline, self._kind)
+        except KeyboardInterrupt as stop:
+            so_far = partial_result(stop)
+            if so_far is not None:
+                known = dict(zip(searched, so_far, strict=True))
+                replace_partial(stop, [known[at] for at in firsts])
+            raise
         planning = max(0.0, counts[0].plan_seconds - before) / len(patterns)
         found = {
             at: Count(
