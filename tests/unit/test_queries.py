@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import motiflux as mf
+from motiflux.api.queries.counts import LocalCounter
 from motiflux.pattern.queries.symmetry import automorphisms_of, distinct_shapes
 from motiflux.result.partial import partial_result
 
@@ -463,6 +464,27 @@ def test_a_file_may_hold_a_query(tmp_path: Path) -> None:
     assert (found.name, len(found.patterns)) == ("rings", 2)
     with pytest.raises(mf.FormatError, match="found a query of 2 patterns, expected one pattern"):
         mf.read_pattern(path)
+
+
+def test_calls_of_several_searches_are_equal_parts_of_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = mf.Graph.from_edges([(u, v) for u in range(5) for v in range(u)])
+    reports: list[mf.ProgressReport] = []
+    stored: list[list[int]] = []
+    counts = LocalCounter.counts
+
+    def telling(self: Any, given: Any, patterns: Any, request: Any, deadline: Any) -> Any:
+        found = []
+        for done in range(3):
+            found.append(request.progress.found)
+            request.progress(mf.ProgressReport(done, 2, 7, 0.0))
+        stored.append(found)
+        return counts(self, given, patterns, request, deadline)
+
+    monkeypatch.setattr(LocalCounter, "counts", telling)
+    queries = ["(a)--(b)", "(a)-[*1..2]-(b)", "(a)--(b), (c)--(d)"]
+    mf.count(graph, queries, symmetry="subgraphs", progress=reports.append)
+    assert [(one.done, one.total) for one in reports] == [(at, 1000) for at in (0, 250, 500, 500, 750, 1000)]
+    assert stored == [[0, 7, 7], [0, 7, 7]]  # what one call found is no lower bound for the other
 
 
 def test_an_interrupted_count_keeps_a_lower_bound() -> None:

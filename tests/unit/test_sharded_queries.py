@@ -551,6 +551,32 @@ def test_an_interrupted_count_keeps_what_was_found(ray: InlineRay, tmp_path: Pat
         assert partial_result(stopped.value) is None
 
 
+def test_progress_of_calls_of_several_searches_never_goes_back(ray: InlineRay, tmp_path: Path) -> None:
+    data = random_data(2, directed=False, most=30)
+    reports: list[Any] = []
+
+    def done(call: Callable[[], Any]) -> list[float]:
+        reports.clear()
+        call()
+        return [one.done / one.total for one in reports if hasattr(one, "done")]
+
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        told: dict[str, Any] = {"progress": reports.append}
+        mixed = ["(a)--(b)", "(a)-[*1..2]-(b)", "(a)--(b), (c)--(d)"]  # counted by two calls
+        nothing = ["(a:9)--(b)--(c) WHERE a.x = 1 OR b.x = 1", "(a:9)--(b)"]
+        distinct = ["(a)--(b)--(c)", "(a)--(b) RETURN DISTINCT a"]
+        for call in (
+            lambda: cluster.count(made, mixed, symmetry="subgraphs", **told),
+            lambda: cluster.count(made, nothing, symmetry="subgraphs", **told),
+            lambda: cluster.count(made, distinct, **told),
+            lambda: cluster.estimate(made, "(a)-[*1..3]-(b)", **told),
+        ):
+            shares = done(call)
+            assert shares == sorted(shares)
+            assert shares[-1] == 1
+
+
 REFUSED: list[tuple[str, str | None, str]] = [
     (
         "(a)-[x]-(b)-[y]-(c) OPTIONAL (c)--(d) WITHIN 1 OF t",

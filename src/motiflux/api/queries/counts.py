@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Protocol
@@ -19,6 +19,8 @@ from motiflux.pattern.queries.gluing import Product, products_of
 from motiflux.pattern.queries.shapes import Shape
 from motiflux.pattern.queries.symmetry import automorphisms_of, distinct_shapes
 from motiflux.request.deadline import Deadline
+from motiflux.request.progress import FoundSoFar, in_parts
+from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import Request
 from motiflux.result.count import Count
 from motiflux.result.partial import partial_result, replace_partial
@@ -271,6 +273,16 @@ def _term_of(pattern: Pattern, symmetry: Symmetry) -> Term:
     return Term((((pattern,), 1),), symmetry)
 
 
+def _equal_parts(request: Request, number: int) -> Iterator[ProgressCallback | None]:
+    """Yield a callback for each of some calls, which are taken to be equal parts of the work.
+
+    Each stores what it is told apart from the others: their numbers are of other patterns.
+    """
+    for part in in_parts(request.progress, [1 / max(1, number)] * number):
+        stores = number > 1 and isinstance(request.progress, FoundSoFar)
+        yield FoundSoFar(part) if stores and part is not None else part
+
+
 class _Counter:
     """Counts patterns, each once, and puts the counts of queries together."""
 
@@ -289,11 +301,11 @@ class _Counter:
             semantics = one.semantics or self._request.semantics
             groups.setdefault((one.symmetry, id(one.graph), semantics), []).append(one)
         limits = self._limits(sums)
-        for group in groups.values():
+        for group, report in zip(groups.values(), _equal_parts(self._request, len(groups)), strict=True):
             self._counting = group
             own = [limits.get(one.key) for one in group]
             limit = None if None in own else max(one for one in own if one is not None)
-            request = replace(group[0].request(self._request), limit=limit)
+            request = replace(group[0].request(self._request), limit=limit, progress=report)
             chosen = [one.pattern for one in group]
             self.note(self._where.counts(group[0].graph, chosen, request, self._deadline))
         for term in (term for whole in sums for term in whole.terms):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from motiflux.api.queries.induced import without_induced
 from motiflux.errors import ArgumentError
@@ -15,8 +15,10 @@ from motiflux.pattern import NegatedEdge, Pattern, Query
 from motiflux.pattern.automorphism import automorphisms
 from motiflux.pattern.subtracting import signed_patterns
 from motiflux.request.policy import SamplingPolicy
+from motiflux.request.progress import in_parts
+from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import Request
-from motiflux.result.estimate import Estimate, EstimateCallback
+from motiflux.result.estimate import Estimate, EstimateCallback, EstimateCounting, EstimateProgress
 from motiflux.result.partial import replace_partial
 from motiflux.sampling.stopping import Rules
 from motiflux.types import Semantics, Symmetry
@@ -91,7 +93,10 @@ def estimate_sum(
         Estimates one pattern.
     """
     found: list[tuple[Estimate, float]] = []
-    for number, (pattern, symmetry, graph, factor) in enumerate(patterns):
+    callbacks = _equal_parts(call.callback, len(patterns))
+    for number, ((pattern, symmetry, graph, factor), callback) in enumerate(
+        zip(patterns, callbacks, strict=True)
+    ):
         rules = replace(call.rules, groups=max(1, call.rules.groups // len(patterns)))
         request = replace(call.request, symmetry=symmetry)
         if request.timeout is not None:
@@ -103,6 +108,7 @@ def estimate_sum(
             request=request,
             rules=rules,
             seed=(call.seed + number * _STEP) % _SEEDS,
+            callback=callback,
         )
         try:
             found.append((estimate(pattern, one), factor))
@@ -110,6 +116,19 @@ def estimate_sum(
             replace_partial(stop, None)  # the estimate of one pattern is none of the query
             raise
     return combined(found)
+
+
+def _equal_parts(callback: EstimateCallback | None, number: int) -> Iterator[EstimateCallback | None]:
+    """Yield a callback for each of some estimates, whose counts of all are equal parts of the work."""
+    if callback is None or number == 1:
+        yield from [callback] * number
+        return
+    for part in in_parts(cast("ProgressCallback", callback), [1 / number] * number):
+
+        def tell(point: EstimateProgress, part: Any = part) -> None:
+            (part if isinstance(point, EstimateCounting) else callback)(point)
+
+        yield tell
 
 
 def by_kinds(pattern: Pattern, call: Estimating) -> list[Weighted]:

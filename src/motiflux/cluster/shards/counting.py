@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiflux.cluster.shards.conditions import refuse_lost_copies
 from motiflux.cluster.shards.planning import plan_search
+from motiflux.cluster.shards.progress import tell_end
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.tasks import ShardJob, count_range
@@ -132,6 +133,8 @@ def count_sharded(
 
     try:
         driver.run_all(searches, deadline, _reporting(searches, request, deadline))
+        if all(one is not None and one.shares.units == 0 for one in made):
+            tell_end(request.progress, deadline)
     except KeyboardInterrupt as stop:
         keep_partial(stop, counts(complete=lambda _: False))  # it may have come between two steps
         raise
