@@ -375,7 +375,7 @@ def test_random_queries_are_those_of_the_whole_graph(
     note(case.text())
     options = {"semantics": semantics, "symmetry": symmetry}
     if "increasing" in features:  # copies of edges have to fit
-        memory = max(memory, 250_000)
+        memory = 1 << 20
     check_query(
         Data.of(case),
         [case.text()],
