@@ -264,7 +264,7 @@ def test_what_does_not_fit_in_bits_is_searched_for(device: str, monkeypatch: pyt
         asked.append(True)
         raise DeviceMemoryError("what bits take", 2, 1, "")
 
-    monkeypatch.setitem(engine_module._SET_UP, Family.UNIVERSAL_VERTEX, refuse)
+    monkeypatch.setitem(engine_module.SET_UP, Family.UNIVERSAL_VERTEX, refuse)
     graph = with_hubs(4)
     expected = mf.count(graph, PATTERNS["gem"], device="cpu")
     assert mf.count(graph, PATTERNS["gem"], device=device, tuning=ON) == expected

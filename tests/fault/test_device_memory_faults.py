@@ -164,7 +164,7 @@ class TestBudgets:
             refused.append("cliques")
             raise DeviceMemoryError("neighbourhoods in bits", 100, 10, "for the test")
 
-        monkeypatch.setitem(engine_module._SET_UP, Family.CLIQUES, refuse)
+        monkeypatch.setitem(engine_module.SET_UP, Family.CLIQUES, refuse)
         assert count(graph, bench, tuning={}) == on_cpu(graph)
         assert refused == ["cliques"]
         held = bench.held(graph)
