@@ -41,7 +41,6 @@ from motiflux.cluster.shards.estimating import estimate_sharded
 from motiflux.cluster.shards.explaining import explain_sharded
 from motiflux.cluster.shards.matching import match_sharded, write_sharded
 from motiflux.cluster.shards.orbits import orbits_sharded
-from motiflux.cluster.shards.progress import of_equal_parts
 from motiflux.cluster.shards.queries import count_queries_sharded
 from motiflux.cluster.shards.sampling import sample_sharded
 from motiflux.cluster.shards.sharded import ShardedGraph
@@ -54,7 +53,7 @@ from motiflux.pattern.asked import asks_for_rows
 from motiflux.request.deadline import Deadline
 from motiflux.request.elsewhere import doing_elsewhere
 from motiflux.request.images import ImageCounter
-from motiflux.request.progress import progress_callback
+from motiflux.request.progress import of_equal_parts, progress_callback
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import make_request
 from motiflux.result.census import Census

@@ -120,6 +120,11 @@ def in_parts(report: ProgressCallback | None, shares: Sequence[float]) -> Iterat
         begin += share
 
 
+def of_equal_parts(report: ProgressCallback | None, number: int) -> list[ProgressCallback | None]:
+    """Return a callback for each of some parts of a call, which are taken to be equal."""
+    return list(in_parts(report, [1 / max(1, number)] * number))
+
+
 @contextlib.contextmanager
 def search_meter(what: str, *, in_lines: bool = False) -> Iterator[ProgressCallback]:
     """Yield a callback that shows progress on stderr, terminal or not; `in_lines` as for `meter`.

@@ -19,7 +19,7 @@ from motiflux.pattern.queries.gluing import Product, products_of
 from motiflux.pattern.queries.shapes import Shape
 from motiflux.pattern.queries.symmetry import automorphisms_of, distinct_shapes
 from motiflux.request.deadline import Deadline
-from motiflux.request.progress import FoundSoFar, in_parts
+from motiflux.request.progress import FoundSoFar, of_equal_parts
 from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import Request
 from motiflux.result.count import Count
@@ -278,7 +278,7 @@ def _equal_parts(request: Request, number: int) -> Iterator[ProgressCallback | N
 
     Each stores what it is told apart from the others: their numbers are of other patterns.
     """
-    for part in in_parts(request.progress, [1 / max(1, number)] * number):
+    for part in of_equal_parts(request.progress, number):
         stores = number > 1 and isinstance(request.progress, FoundSoFar)
         yield FoundSoFar(part) if stores and part is not None else part
 

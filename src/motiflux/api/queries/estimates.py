@@ -15,7 +15,7 @@ from motiflux.pattern import NegatedEdge, Pattern, Query
 from motiflux.pattern.automorphism import automorphisms
 from motiflux.pattern.subtracting import signed_patterns
 from motiflux.request.policy import SamplingPolicy
-from motiflux.request.progress import in_parts
+from motiflux.request.progress import of_equal_parts
 from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import Request
 from motiflux.result.estimate import Estimate, EstimateCallback, EstimateCounting, EstimateProgress
@@ -123,7 +123,7 @@ def _equal_parts(callback: EstimateCallback | None, number: int) -> Iterator[Est
     if callback is None or number == 1:
         yield from [callback] * number
         return
-    for part in in_parts(cast("ProgressCallback", callback), [1 / number] * number):
+    for part in of_equal_parts(cast("ProgressCallback", callback), number):
 
         def tell(point: EstimateProgress, part: Any = part) -> None:
             (part if isinstance(point, EstimateCounting) else callback)(point)

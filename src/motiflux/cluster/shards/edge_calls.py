@@ -15,7 +15,6 @@ from motiflux.cluster.jobs import WrittenRows
 from motiflux.cluster.shards.conditions import refuse_compared_edges
 from motiflux.cluster.shards.edge_sums import EdgeColumn
 from motiflux.cluster.shards.edges import EdgeSearches, edge_searches, with_edges
-from motiflux.cluster.shards.progress import of_equal_parts
 from motiflux.cluster.shards.vertices import TOO_LATE, no_vertices_of, vertices_of
 from motiflux.errors import OutputError
 from motiflux.graph import Graph
@@ -23,7 +22,7 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.elements import edge_names
 from motiflux.plan.graphlets import EDGE_ORBITS, GRAPHLETS
 from motiflux.request.deadline import Deadline, OutOfTimeError
-from motiflux.request.progress import in_parts
+from motiflux.request.progress import in_parts, of_equal_parts
 from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import Request
 from motiflux.result.image_counts import EdgeCounts, EdgeOrbitCounts

@@ -23,7 +23,7 @@ from motiflux.cluster.shards.edge_images import RangedEdges
 from motiflux.cluster.shards.edge_sums import EdgeColumn, Edges, EdgeTable, SumsOfEdges
 from motiflux.cluster.shards.pairs import merged
 from motiflux.cluster.shards.planning import image_plan_of, ranged_images
-from motiflux.cluster.shards.progress import BehindSearch, of_equal_parts, telling
+from motiflux.cluster.shards.progress import BehindSearch, telling
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.sharded import ShardedGraph, Stage
 from motiflux.cluster.shards.tasks import edges_of_range
@@ -39,6 +39,7 @@ from motiflux.pattern.elements import edge_names
 from motiflux.plan.bind import bind
 from motiflux.plan.image_counts import ImagePlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
+from motiflux.request.progress import of_equal_parts
 from motiflux.request.reports import ProgressCallback, ProgressReport
 from motiflux.request.request import Request
 from motiflux.types import Symmetry

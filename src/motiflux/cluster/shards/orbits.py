@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiflux.api.per_vertex import count_per_vertex
-from motiflux.cluster.shards.progress import of_equal_parts
 from motiflux.cluster.shards.vertices import TOO_LATE, device_of, no_vertices_of, vertices_of
 from motiflux.pattern import Pattern
 from motiflux.plan.graphlets import GRAPHLETS, Graphlet
 from motiflux.request.deadline import Deadline, OutOfTimeError
-from motiflux.request.progress import progress_callback
+from motiflux.request.progress import of_equal_parts, progress_callback
 from motiflux.request.reports import ProgressCallback
 from motiflux.result.image_counts import OrbitCounts
 

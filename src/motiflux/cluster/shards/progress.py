@@ -8,7 +8,6 @@ from typing import Protocol
 
 from motiflux.cluster.shards.sharded import Stage
 from motiflux.request.deadline import Deadline
-from motiflux.request.progress import in_parts
 from motiflux.request.reports import ProgressCallback, ProgressReport
 
 
@@ -54,8 +53,3 @@ def tell_end(report: ProgressCallback | None, deadline: Deadline) -> None:
     """Tell that a part of a call ended that had nothing to do."""
     if report is not None:
         report(ProgressReport(1, 1, 0, deadline.elapsed()))
-
-
-def of_equal_parts(report: ProgressCallback | None, number: int) -> list[ProgressCallback | None]:
-    """Return a callback for each of some parts of a call, which are taken to be equal."""
-    return list(in_parts(report, [1 / max(1, number)] * number))

@@ -25,7 +25,7 @@ from motiflux.cluster.shards.conditions import Narrowed
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.estimating import RangeCounts
 from motiflux.cluster.shards.planning import plan_narrowed, sampled
-from motiflux.cluster.shards.progress import BehindSearch, of_equal_parts, tell_end, telling
+from motiflux.cluster.shards.progress import BehindSearch, tell_end, telling
 from motiflux.cluster.shards.ranges import Ranges
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.search import Ranged
@@ -36,7 +36,7 @@ from motiflux.errors import ArgumentError, CountOverflowError
 from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.request.deadline import Deadline
-from motiflux.request.progress import progress_callback
+from motiflux.request.progress import of_equal_parts, progress_callback
 from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import make_request
 from motiflux.result.images import Images

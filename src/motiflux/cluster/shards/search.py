@@ -53,6 +53,7 @@ the roots may need as many boxes."""
 _OVERFILLED = 1.1
 """Many parts have fewer vertices than their weights tell: so much more should fit; else parts are halved."""
 _BYTES_OF_ENTRY = 4
+"""Bytes of an entry in the rows of a part."""
 _FIRST = 1 << 12
 """Entries whose roots the first part has."""
 

@@ -17,7 +17,7 @@ from motiflux.cluster.shards.ids import AskIds, VertexIds
 from motiflux.cluster.shards.images import Sums
 from motiflux.cluster.shards.layout import Ids
 from motiflux.cluster.shards.planning import RangedImages, image_plan_of, plan_narrowed, ranged_images
-from motiflux.cluster.shards.progress import of_equal_parts, tell_end, telling
+from motiflux.cluster.shards.progress import tell_end, telling
 from motiflux.cluster.shards.reasons import reason_of
 from motiflux.cluster.shards.tasks import images_of_range
 from motiflux.cluster.shares import FEW_PARTS, Order, Shares
@@ -30,6 +30,7 @@ from motiflux.pattern import Pattern
 from motiflux.plan.image_counts import Asked, ImagePlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.images import CountedImages, Numbers
+from motiflux.request.progress import of_equal_parts
 from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import Request
 from motiflux.result.image_counts import VertexCounts
@@ -43,6 +44,7 @@ _SECONDS_OF_NUMBER = 4e-8
 
 
 TOO_LATE = "time was up before servers had told the ids of all vertices"
+"""The reason of results without vertices."""
 
 
 def vertices_of(graph: ShardedGraph, deadline: Deadline) -> Graph:
