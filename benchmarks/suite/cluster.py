@@ -5,7 +5,9 @@ What a case is named for:
 overhead QUERY    a count on a running cluster of one worker, beside one thread without a cluster: processor
                   time of all tasks and of the driver; figures ``wall`` and ``alone_wall``: the wall clock
 workers N QUERY   the wall clock of a count with N workers, as many as there are processors; figures: the
-                  efficiency to one worker, and the longest task over the mean
+                  efficiency to one worker; the longest task over the mean; the share of the time in which
+                  workers had tasks, and the processor time of these, in the fastest run; the efficiency of
+                  N threads without a cluster, as far as this machine lets anything scale
 tasks             tasks that do nothing: seconds of each; figures: processor time of the driver for one, and
                   the time until the result of one alone is there
 rows              rows of a data set; figures: bytes and processor time of workers for each row
@@ -14,6 +16,7 @@ sharded QUERY     a count in a sharded graph of four times a worker's memory, be
 kills             counts, data sets and estimates while workers are killed; figures: kills and calls
 
 ``MOTIFLUX_RMAT`` is the scale of the R-MAT graph, with 16 edges a vertex; else 18, and 14 in the quick run.
+Houses on several workers are counted in a graph of scale 14 always.
 Ray's object store has 256 MB, with ``MOTIFLUX_RMAT`` 1 GB. On a machine that does other work, only processor
 times say something. Workers of one machine share memory and caches, and have no network between them.
 """
@@ -40,6 +43,7 @@ import motiflux as mf
 from motiflux.bench.measure import Timing
 from motiflux.bench.results import Bar, BaselineTime, CaseResult
 from motiflux.bench.suite import Settings, Suite
+from motiflux.cluster.records import TaskRecord
 from motiflux.cluster.tasks import nothing
 
 SCALE = os.environ.get("MOTIFLUX_RMAT")
@@ -52,7 +56,8 @@ QUERIES = {
     "house": "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)",
     "labelled": "(a:0)--(b:1)--(c:2)--(d:0)--(a), (a)--(c)",
 }
-WORKERS = (1, 2, 4, 8)
+WORKERS, WORKERS_RUNS = (1, 2, 4, 8), 3
+SMALL = ("house",)
 LEAST_EFFICIENCY = 0.85
 MOST_OVERHEAD = 1.05
 MOST_OVER_MEAN = 3.0
@@ -62,10 +67,10 @@ KILLS, QUICK_KILLS = 200, 20
 ESTIMATE: Any = {"samples": 300_000, "seed": 1, "tuning": {"count_first": "off"}}
 
 
-def graph_of(*, quick: bool) -> mf.Graph:
-    """Return an R-MAT graph with labels."""
+def graph_of(*, quick: bool, scaled: bool = True) -> mf.Graph:
+    """Return an R-MAT graph with labels; `scaled=False` leaves ``MOTIFLUX_RMAT`` out."""
     scale, edges = (14, 250_000) if quick else (18, 4_000_000)
-    if SCALE is not None:
+    if scaled and SCALE is not None:
         scale, edges = int(SCALE), 16 << int(SCALE)
     graph = mf.generate.rmat(scale=scale, edges=edges, seed=1)
     ends = graph.to_edges()
@@ -128,22 +133,27 @@ class Workers:
         return f"workers {self.query}"
 
     def run(self, settings: Settings) -> Iterator[CaseResult]:
-        graph, pattern = graph_of(quick=settings.quick), QUERIES[self.query]
-        expected = mf.count(graph, pattern)
-        one = 0.0
+        small = self.query in SMALL
+        graph = graph_of(quick=settings.quick or small, scaled=not small)
+        pattern = QUERIES[self.query]
+        expected = mf.count(graph, pattern, tuning=SEARCH)
+        one = one_thread = 0.0
         for workers in WORKERS:
             if workers > len(os.sched_getaffinity(0)):
                 return
-            walls, ratios = [], []
+            walls, threads, tasks = [], [], list[list[TaskRecord]]()
             with mf.Cluster(cpus=workers, object_store=STORE) as cluster:
                 cluster.count(graph, pattern, tuning=SEARCH, limit=1)
-                for _ in range(settings.runs):
+                while len(walls) < min(settings.runs, WORKERS_RUNS) and sum(walls) < settings.timeout:
                     before, began = len(cluster.tasks), time.perf_counter()
                     found = cluster.count(graph, pattern, tuning=SEARCH)
                     walls.append(time.perf_counter() - began)
-                    seconds = [task.seconds for task in cluster.tasks[before:]]
-                    ratios.append(max(seconds) * len(seconds) / sum(seconds))
-            one = one or min(walls)
+                    tasks.append(cluster.tasks[before:])
+                    began = time.perf_counter()
+                    mf.count(graph, pattern, threads=workers, tuning=SEARCH)
+                    threads.append(time.perf_counter() - began)
+            one, one_thread = one or min(walls), one_thread or min(threads)
+            best = tasks[walls.index(min(walls))]
             yield CaseResult(
                 f"workers {workers} {self.query}",
                 "cluster",
@@ -154,8 +164,11 @@ class Workers:
                 one / min(walls),
                 figures={
                     "efficiency": one / (workers * min(walls)),
-                    "longest_over_mean": min(ratios),
-                    "tasks": len(seconds),
+                    "longest_over_mean": min(longest_over_mean(each) for each in tasks),
+                    "tasks": len(best),
+                    "busy": sum(task.seconds for task in best) / (workers * min(walls)),
+                    "cpu": sum(task.cpu_seconds for task in best),
+                    "threads_efficiency": one_thread / (workers * min(threads)),
                 },
                 disagrees=found != expected,
             )
@@ -264,7 +277,6 @@ class Sharded:
                     sharded.append(sum(task.cpu_seconds for task in tasks))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        seconds = [task.seconds for task in tasks]
         yield CaseResult(
             self.name,
             "cluster",
@@ -274,8 +286,8 @@ class Sharded:
             BaselineTime("whole", min(whole)),
             min(whole) / min(sharded),
             figures={
-                "tasks": len(seconds),
-                "longest_over_mean": max(seconds) * len(seconds) / sum(seconds),
+                "tasks": len(tasks),
+                "longest_over_mean": longest_over_mean(tasks),
             },
             disagrees=found != expected,
         )
@@ -365,6 +377,12 @@ class Killer:
                 with suppress(ProcessLookupError):  # killed before
                     os.kill(self._draws.choice(recent), signal.SIGKILL)
                     self.kills += 1
+
+
+def longest_over_mean(tasks: Sequence[TaskRecord]) -> float:
+    """Return how much longer the longest task took than the mean one."""
+    seconds = [task.seconds for task in tasks]
+    return max(seconds) * len(seconds) / sum(seconds)
 
 
 def sorted_rows(rows: np.ndarray) -> bytes:
