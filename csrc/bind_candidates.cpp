@@ -3,7 +3,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -122,6 +124,58 @@ std::vector<std::uint32_t> classes(const candidates::Space& space) {
   return result;
 }
 
+using PyRows = std::optional<std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>>;
+using PySpaceEdge = std::tuple<std::uint32_t, std::uint32_t, PyRows, PyRows>;
+
+// A space in arrays of NumPy, which stay there as long as it does. Only what would make a search read beyond
+// the arrays is checked of rows: they are those of `lent`.
+void make_lent_space(candidates::Space* self, const std::vector<InputArray<std::uint32_t>>& sets,
+                     const std::vector<PySpaceEdge>& edges, int rounds) {
+  candidates::SpaceView view;
+  view.rounds = rounds;
+  for (const auto& set : sets) view.sets.push_back(as_span(set));
+  const auto as_rows = [&](const PyRows& rows, std::uint32_t from) -> candidates::RowsView {
+    if (!rows) return {};
+    const auto& [offsets, neighbors] = *rows;
+    require(offsets.size() == view.sets[from].size() + 1, "one row per candidate expected");
+    require(offsets.data()[offsets.size() - 1] == neighbors.size(),
+            "offsets do not end at the last neighbour");
+    return {as_span(offsets), as_span(neighbors)};
+  };
+  for (const auto& [source, target, forward, backward] : edges) {
+    require(source < sets.size() && target < sets.size(), "no such query vertex");
+    require(forward || backward, "a query edge without rows");
+    view.edges.push_back({source, target, as_rows(forward, source), as_rows(backward, target)});
+  }
+  auto keeper =
+      std::make_shared<std::tuple<std::vector<InputArray<std::uint32_t>>, std::vector<PySpaceEdge>>>(sets,
+                                                                                                     edges);
+  new (self) candidates::Space(std::move(view), std::move(keeper));
+}
+
+template <class T>
+nb::object lent_array(std::span<const T> values, nb::handle owner) {
+  return nb::cast(nb::ndarray<nb::numpy, const T>(values.data(), {values.size()}, owner));
+}
+
+// The arrays of a space, as its other constructor takes them. Equal sets are one array.
+nb::object lend(nb::handle self) {
+  const auto& space = nb::cast<const candidates::Space&>(self);
+  require(space.state() == candidates::Space::State::kReady, "the candidate space has no rows");
+  const candidates::SpaceView view = space.view();
+  nb::list sets, edges;
+  for (std::size_t u = 0; u < view.sets.size(); ++u)
+    sets.append(space.class_of(u) == u ? lent_array(view.sets[u], self)
+                                       : nb::object(sets[space.class_of(u)]));
+  const auto rows_of = [&](const candidates::RowsView& rows) -> nb::object {
+    if (rows.offsets.empty()) return nb::none();
+    return nb::make_tuple(lent_array(rows.offsets, self), lent_array(rows.neighbors, self));
+  };
+  for (const auto& edge : view.edges)
+    edges.append(nb::make_tuple(edge.source, edge.target, rows_of(edge.forward), rows_of(edge.backward)));
+  return nb::make_tuple(sets, edges, view.rounds);
+}
+
 }  // namespace
 
 void bind_candidates(nb::module_& module) {
@@ -129,6 +183,8 @@ void bind_candidates(nb::module_& module) {
       .def("__init__", &make_space, nb::kw_only(), "out"_a, "in_"_a, "label_groups"_a, "edge_labels"_a,
            "vertices"_a, "edges"_a, "kinds"_a, "injective"_a, "rounds"_a, "cycles"_a, "max_bytes"_a,
            "threads"_a, "timeout"_a.none())
+      .def("__init__", &make_lent_space, "sets"_a, "edges"_a, "rounds"_a)
+      .def("lend", &lend)
       .def_prop_ro("state", [](const candidates::Space& space) { return static_cast<int>(space.state()); })
       .def_prop_ro("rounds", &candidates::Space::rounds)
       .def_prop_ro("nbytes", &candidates::Space::bytes)
@@ -137,7 +193,8 @@ void bind_candidates(nb::module_& module) {
       .def_prop_ro("classes", &classes)
       .def("members", [](const candidates::Space& space, std::size_t query_vertex) {
         require(query_vertex < space.size(), "no such query vertex");
-        return to_numpy(std::vector<std::uint32_t>(space.set(query_vertex)));
+        const auto set = space.set(query_vertex);
+        return to_numpy(std::vector<std::uint32_t>(set.begin(), set.end()));
       });
 }
 

@@ -92,9 +92,7 @@ def graph_of(scale: int, edges: int) -> mf.Graph:
     )
 
 
-def called(
-    cluster: mf.Cluster, graph: mf.ShardedGraph, method: str, pattern: str
-) -> Callable[[str], Any]:
+def called(cluster: mf.Cluster, graph: mf.ShardedGraph, method: str, pattern: str) -> Callable[[str], Any]:
     """Return what calls the method, for a device."""
 
     def run(device: str) -> Any:

@@ -2,17 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/parallel.hpp"
 
 namespace motiflux::candidates {
 
+// Rows that somebody keeps; without offsets: not made.
+struct RowsView {
+  std::span<const std::uint64_t> offsets;
+  std::span<const std::uint32_t> neighbors;
+};
+
 struct Rows {
   std::vector<std::uint64_t> offsets;    // empty: not made
   std::vector<std::uint32_t> neighbors;  // ascending in each row
 
   std::uint64_t degree(std::uint64_t start) const { return offsets[start + 1] - offsets[start]; }
+  RowsView view() const { return {offsets, neighbors}; }
 };
 
 struct EdgeRows {
@@ -24,6 +32,6 @@ struct EdgeRows {
 };
 
 // The same arcs from the other end, which has `starts` candidates.
-Rows turned(const Rows& rows, std::size_t starts, const Workers& workers);
+Rows turned(const RowsView& rows, std::size_t starts, const Workers& workers);
 
 }  // namespace motiflux::candidates

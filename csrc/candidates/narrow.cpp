@@ -49,9 +49,9 @@ class Narrowing {
     marks_.assign(most, {0, kManyMiddles});
     for (EdgeRows& edge : edges_) {
       if (edge.forward.offsets.empty())
-        edge.forward = turned(edge.backward, sets_[edge.source].size(), workers_);
+        edge.forward = turned(edge.backward.view(), sets_[edge.source].size(), workers_);
       if (edge.backward.offsets.empty())
-        edge.backward = turned(edge.forward, sets_[edge.target].size(), workers_);
+        edge.backward = turned(edge.forward.view(), sets_[edge.target].size(), workers_);
     }
     ways_.resize(sets_.size());
     for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
@@ -124,7 +124,8 @@ class Narrowing {
     if (here.neighbors.size() == closed.arcs) return;
     left_ += kWorkPerGone * (closed.arcs - here.neighbors.size());
     closed.arcs = here.neighbors.size();
-    (way.from_source ? closed.backward : closed.forward) = turned(here, sets_[end(way)].size(), workers_);
+    (way.from_source ? closed.backward : closed.forward) =
+        turned(here.view(), sets_[end(way)].size(), workers_);
   }
 
   void close(Rows& closed, Way way, const Detour& detour) {
@@ -233,7 +234,7 @@ class Narrowing {
     if (kept == forward.neighbors.size()) return false;
     forward.neighbors.resize(kept);
     edge.arcs = kept;
-    edge.backward = turned(forward, targets.size(), workers_);
+    edge.backward = turned(forward.view(), targets.size(), workers_);
     return true;
   }
 
@@ -285,7 +286,7 @@ void narrow(std::vector<std::vector<std::uint32_t>>& sets, std::vector<EdgeRows>
   Narrowing(sets, edges, options, workers).run();
 }
 
-Rows turned(const Rows& rows, std::size_t starts, const Workers& workers) {
+Rows turned(const RowsView& rows, std::size_t starts, const Workers& workers) {
   Rows result;
   result.offsets.assign(starts + 1, 0);
   const std::size_t ends = rows.offsets.empty() ? 0 : rows.offsets.size() - 1;

@@ -48,6 +48,23 @@ void append_row(const DataGraph& graph, const ArcKind& kind, std::uint32_t verte
   row.erase(std::unique(at(begin), row.end()), row.end());
 }
 
+SpaceView view_of(const std::vector<std::vector<std::uint32_t>>& sets, const std::vector<EdgeRows>& edges) {
+  SpaceView view;
+  for (const auto& set : sets) view.sets.emplace_back(set);
+  for (const EdgeRows& edge : edges)
+    view.edges.push_back({edge.source, edge.target, edge.forward.view(), edge.backward.view()});
+  return view;
+}
+
+std::uint64_t bytes_of(const SpaceView& view) {
+  std::uint64_t total = 0;
+  for (const auto& set : view.sets) total += set.size_bytes();
+  for (const SpaceView::Edge& edge : view.edges)
+    for (const RowsView* rows : {&edge.forward, &edge.backward})
+      total += rows->offsets.size_bytes() + rows->neighbors.size_bytes();
+  return total;
+}
+
 }  // namespace
 
 Space::Space(const DataGraph& graph, const Query& query, const Options& options, const Workers& workers) {
@@ -57,7 +74,6 @@ Space::Space(const DataGraph& graph, const Query& query, const Options& options,
     state_ = State::kTooLarge;
     return;
   }
-  rounds_ = filter.rounds();
   sets_ = std::move(filter.sets());
   const auto any_empty = [&] {
     return std::any_of(sets_.begin(), sets_.end(), [](const auto& set) { return set.empty(); });
@@ -65,12 +81,40 @@ Space::Space(const DataGraph& graph, const Query& query, const Options& options,
   if (!any_empty()) {
     make_rows(graph, query, filter, options, workers);
     // Narrowing needs the rows of both ends.
-    if (state_ == State::kReady && bytes() <= options.max_bytes / 2)
+    if (state_ == State::kReady && bytes_of(view_of(sets_, edges_)) <= options.max_bytes / 2)
       narrow(sets_, edges_, {options.cycles, query.injective}, workers);
   }
   if (state_ == State::kReady && any_empty()) state_ = State::kEmpty;
-  for (const auto& set : sets_)
-    classes_.push_back(static_cast<std::size_t>(std::find(sets_.begin(), sets_.end(), set) - sets_.begin()));
+  view_ = view_of(sets_, edges_);
+  view_.rounds = filter.rounds();
+  find_classes();
+}
+
+Space::Space(SpaceView view, std::shared_ptr<const void> keeper)
+    : view_(std::move(view)), keeper_(std::move(keeper)) {
+  for (const SpaceView::Edge& edge : view_.edges) edges_.push_back({edge.source, edge.target, {}, {}});
+  find_classes();
+}
+
+void Space::find_classes() {
+  for (const auto& set : view_.sets) {
+    const auto same = [&](std::span<const std::uint32_t> other) {
+      return other.size() == set.size() &&
+             (other.data() == set.data() || std::equal(set.begin(), set.end(), other.begin()));
+    };
+    const auto first = std::find_if(view_.sets.begin(), view_.sets.end(), same);
+    classes_.push_back(static_cast<std::size_t>(first - view_.sets.begin()));
+  }
+}
+
+SpaceView Space::view() const {
+  const std::lock_guard lock(*mutex_);
+  return view_;
+}
+
+std::uint64_t Space::arcs(std::size_t edge) const {
+  const SpaceView::Edge& ends = view_.edges[edge];
+  return (ends.forward.offsets.empty() ? ends.backward : ends.forward).neighbors.size();
 }
 
 // Takes query edges by the end that their rows lead to, so that the positions of each set are written once.
@@ -85,7 +129,7 @@ void Space::make_rows(const DataGraph& graph, const Query& query, const Filter& 
                              total_degree(graph, query.kinds[edge.backward], sets_[edge.target]);
     into[from_source ? edge.target : edge.source].emplace_back(e, from_source);
   }
-  std::uint64_t bytes = this->bytes();
+  std::uint64_t bytes = bytes_of(view_of(sets_, edges_));
   for (std::size_t u = 0; u < sets_.size(); ++u) {
     if (into[u].empty()) continue;
     for (std::size_t i = 0; i < sets_[u].size(); ++i) position[sets_[u][i]] = static_cast<std::uint32_t>(i);
@@ -115,35 +159,31 @@ void Space::make_rows(const DataGraph& graph, const Query& query, const Filter& 
 const std::uint32_t* Space::places_between(std::size_t from, std::size_t to) {
   const std::lock_guard lock(*mutex_);
   auto [known, fresh] = places_.try_emplace({classes_[from], classes_[to]});
-  if (fresh) known->second = places(sets_[from], sets_[to]);
+  if (fresh) known->second = places(view_.sets[from], view_.sets[to]);
   return known->second.data();
 }
 
 std::uint64_t Space::bytes() const {
-  std::uint64_t total = 0;
-  for (const auto& set : sets_) total += set.size() * sizeof(std::uint32_t);
-  for (const EdgeRows& edge : edges_)
-    for (const Rows* rows : {&edge.forward, &edge.backward})
-      total += rows->offsets.size() * sizeof(std::uint64_t) + rows->neighbors.size() * sizeof(std::uint32_t);
-  return total;
+  return bytes_of(view());
 }
 
 view::Adjacency Space::rows(std::size_t edge, bool from_source) const {
-  const Rows& rows = from_source ? edges_[edge].forward : edges_[edge].backward;
+  const RowsView& rows = from_source ? view_.edges[edge].forward : view_.edges[edge].backward;
   return {rows.offsets.data(), rows.neighbors.data()};
 }
 
 void Space::orient(std::size_t edge, bool from_source) {
   const std::lock_guard lock(*mutex_);
-  EdgeRows& edge_rows = edges_[edge];
-  Rows& wanted = from_source ? edge_rows.forward : edge_rows.backward;
-  const Rows& made = from_source ? edge_rows.backward : edge_rows.forward;
+  SpaceView::Edge& ends = view_.edges[edge];
+  RowsView& wanted = from_source ? ends.forward : ends.backward;
+  const RowsView& made = from_source ? ends.backward : ends.forward;
   if (!wanted.offsets.empty() || made.offsets.empty()) return;
-  wanted = turned(made, sets_[from_source ? edge_rows.source : edge_rows.target].size(), {});
+  Rows& own = from_source ? edges_[edge].forward : edges_[edge].backward;
+  own = turned(made, view_.sets[from_source ? ends.source : ends.target].size(), {});
+  wanted = own.view();
 }
 
-std::vector<std::uint32_t> places(const std::vector<std::uint32_t>& from,
-                                  const std::vector<std::uint32_t>& to) {
+std::vector<std::uint32_t> places(std::span<const std::uint32_t> from, std::span<const std::uint32_t> to) {
   std::vector<std::uint32_t> result(from.size());
   std::size_t at = 0;
   for (std::size_t i = 0; i < from.size(); ++i) {

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,19 @@ struct Options {
 
 class Filter;
 
+// A space that somebody else keeps, for the space of another process.
+struct SpaceView {
+  struct Edge {
+    std::uint32_t source;
+    std::uint32_t target;
+    RowsView forward;  // from the source's candidates; rows of one end at least
+    RowsView backward;
+  };
+  std::vector<std::span<const std::uint32_t>> sets;
+  std::vector<Edge> edges;
+  int rounds = 0;
+};
+
 class Space {
  public:
   enum class State {
@@ -40,13 +54,18 @@ class Space {
   };
 
   Space(const DataGraph& graph, const Query& query, const Options& options, const Workers& workers);
+  // A space that is ready, in arrays that `keeper` keeps.
+  Space(SpaceView view, std::shared_ptr<const void> keeper);
+
+  // Its arrays, which stay where they are as long as it lives. Rows that are made later are not among them.
+  SpaceView view() const;
 
   State state() const { return state_; }
-  int rounds() const { return rounds_; }
-  std::size_t size() const { return sets_.size(); }
-  std::size_t edges() const { return edges_.size(); }
-  const std::vector<std::uint32_t>& set(std::size_t query_vertex) const { return sets_[query_vertex]; }
-  std::uint64_t arcs(std::size_t edge) const { return edges_[edge].arcs; }
+  int rounds() const { return view_.rounds; }
+  std::size_t size() const { return view_.sets.size(); }
+  std::size_t edges() const { return view_.edges.size(); }
+  std::span<const std::uint32_t> set(std::size_t query_vertex) const { return view_.sets[query_vertex]; }
+  std::uint64_t arcs(std::size_t edge) const;
   std::uint64_t bytes() const;
 
   // The rows of a query edge from its source to its target, or the reverse. Call `orient` first.
@@ -62,19 +81,23 @@ class Space {
   void make_rows(const DataGraph& graph, const Query& query, const Filter& filter, const Options& options,
                  const Workers& workers);
 
+  void find_classes();
+
+  // What this space made itself.
   std::vector<std::vector<std::uint32_t>> sets_;
   std::vector<EdgeRows> edges_;
+  // What searches read: the same, and arrays that the keeper keeps.
+  SpaceView view_;
+  std::shared_ptr<const void> keeper_;
   std::vector<std::size_t> classes_;
-  // Data that searches request while they run, from several threads.
+  // Data that searches request while they run, from several threads; beside it, `view_` gets rows of ends.
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::uint32_t>> places_;
   State state_ = State::kReady;
-  int rounds_ = 0;
 };
 
 // For each position in `from`: twice the position of the first vertex in `to` that is not less, plus one if
 // it is the same vertex. Both ascending.
-std::vector<std::uint32_t> places(const std::vector<std::uint32_t>& from,
-                                  const std::vector<std::uint32_t>& to);
+std::vector<std::uint32_t> places(std::span<const std::uint32_t> from, std::span<const std::uint32_t> to);
 
 }  // namespace motiflux::candidates

@@ -247,6 +247,7 @@ _Mask: TypeAlias = NDArray[np.uint8] | None
 _ArcRows: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None]
 
 class Space:
+    @overload
     def __init__(
         self,
         *,
@@ -264,6 +265,18 @@ class Space:
         threads: int,
         timeout: float | None,
     ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        sets: Sequence[NDArray[np.uint32]],
+        edges: Sequence[tuple[int, int, _Adjacency | None, _Adjacency | None]],
+        rounds: int,
+    ) -> None: ...
+    def lend(
+        self,
+    ) -> tuple[
+        list[NDArray[np.uint32]], list[tuple[int, int, _Adjacency | None, _Adjacency | None]], int
+    ]: ...
     @property
     def state(self) -> int: ...
     @property

@@ -238,7 +238,7 @@ class CountSearch:
         self._limit = None if request.limit is None else request.limit // plan.multiplier
         units = native_search(graph, plan, request).units
         self._content = (plan, plain(request))
-        self._job = workers.job(graph, self._content, units)
+        self._job = workers.job(graph, self._content, units, plan=plan)
         self.name = f"count {workers.pattern}{number}"
         self.shares = TimedShares(units, workers.slots)
         self.total = 0
@@ -272,7 +272,8 @@ class CountSearch:
 
     def renew(self) -> None:
         """Share the graph again."""
-        self._job = self._workers.job(self._graph, self._content, self.shares.units, again=True)
+        units = self.shares.units
+        self._job = self._workers.job(self._graph, self._content, units, plan=self._plan, again=True)
 
     def outcome(self) -> Outcome:
         """Return the count, at most the limit."""

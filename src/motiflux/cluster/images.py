@@ -101,7 +101,7 @@ class _ImageSearch:
         self._given = (list(levels), rows, size, search.listing)
         self._content = (search.plan, plain(request))
         units = native_search(graph, search.plan, request, images=True).units
-        self._job = workers.job(graph, self._content, units)
+        self._job = workers.job(graph, self._content, units, plan=search.plan)
         self.name = f"count_per_vertex {workers.pattern}"
         self.shares = TimedShares(units, workers.slots, cost=_SECONDS_OF_NUMBER * size)
         self.words: NDArray[np.uint64] = np.zeros(size, np.uint64)
@@ -122,4 +122,5 @@ class _ImageSearch:
         self.shares.ended(order, left, done.seconds)
 
     def renew(self) -> None:
-        self._job = self._workers.job(self._graph, self._content, self.shares.units, again=True)
+        plan, units = self._content[0], self.shares.units
+        self._job = self._workers.job(self._graph, self._content, units, plan=plan, again=True)

@@ -83,12 +83,15 @@ class WholeRows:
 
     def renew(self) -> None:
         """Share the graph again."""
-        self._job = self._workers.job(self._graph, self._content, self.units, again=True)
+        self._job = self._new_job(again=True)
 
     def _shared(self) -> Any:
         if self._job is None:
-            self._job = self._workers.job(self._graph, self._content, self.units)
+            self._job = self._new_job()
         return self._job
+
+    def _new_job(self, *, again: bool = False) -> Any:
+        return self._workers.job(self._graph, self._content, self.units, plan=self.plan, again=again)
 
     def digest(self) -> str:
         """Return a digest of the graph."""

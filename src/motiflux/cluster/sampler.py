@@ -99,7 +99,8 @@ class ClusterSampler(CpuSampler):
         self._kind = kind
         self._workers, self._graph = workers, graph
         self._content = (plan, plain(request))
-        self._job = workers.job(graph, self._content)
+        self._plan = None if kind is not None else plan
+        self._job = workers.job(graph, self._content, plan=self._plan)
         self._inherits = inheritance_of(request)
 
     def draw(
@@ -139,7 +140,7 @@ class ClusterSampler(CpuSampler):
         return joined(parts)
 
     def _put_again(self) -> Any:
-        self._job = self._workers.job(self._graph, self._content, again=True)
+        self._job = self._workers.job(self._graph, self._content, plan=self._plan, again=True)
         return self._job
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from motiflux import _native
 from motiflux._native import TooManyChoicesError
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.graphs import SharedGraph, opened, state_of
+from motiflux.cluster.prepared import MOST_KEPT, forget, install, is_installed, read_by
 from motiflux.cluster.shares import Share
 from motiflux.cpu import native
 from motiflux.cpu.engine import CpuEngine
@@ -54,12 +55,15 @@ class Job:
         A plan and a `Request` in the object store, as a list: Ray would replace a reference by its object.
     units
         Number of root arcs.
+    made
+        A `Prepared` in the object store, as a list; empty if workers make all of it themselves.
     """
 
     token: str
     graph: SharedGraph
     content: list[Any]
     units: int = 0
+    made: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +139,40 @@ def content_of(job: Job) -> tuple[Graph, Any, Request, dict[str, Any]]:
 
         plan, request = ray.get(job.content[0])
         kept = _KEPT[job.token] = (opened(job.graph), plan, request, {})
+        if job.made:
+            _map_prepared(kept[0], plan, job.made[0])
         while len(_KEPT) > _MOST_KEPT:
             _KEPT.popitem(last=False)
     else:
         _KEPT.move_to_end(job.token)
     return kept
+
+
+_MAPPED: OrderedDict[Hashable, tuple[Graph, Plan]] = OrderedDict()
+"""What was prepared elsewhere and is mapped here: the graph, and a plan that reads it."""
+
+
+def _map_prepared(graph: Graph, plan: Plan, reference: Any) -> None:
+    """Let a graph find what the driver prepared for a plan.
+
+    What is mapped takes room in the object store, so the oldest is forgotten, with the searches that read it.
+    """
+    import ray
+
+    call = (id(graph), read_by(plan))
+    if call not in _MAPPED or not is_installed(graph, plan):
+        install(graph, plan, ray.get(reference))
+        _MAPPED[call] = graph, plan
+    _MAPPED.move_to_end(call)
+    while len(_MAPPED) > MOST_KEPT:
+        old = _MAPPED.popitem(last=False)[1]
+        forget(*old)
+        for token in [token for token, kept in _KEPT.items() if _reads_same(kept, *old)]:
+            del _KEPT[token]
+
+
+def _reads_same(kept: tuple[Graph, Any, Request, dict[str, Any]], graph: Graph, plan: Plan) -> bool:
+    return kept[0] is graph and isinstance(kept[1], Plan) and read_by(kept[1]) == read_by(plan)
 
 
 def native_search(graph: Graph, plan: Plan, request: Request, *, images: bool = False) -> _native.NativePlan:

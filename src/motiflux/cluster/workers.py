@@ -12,10 +12,12 @@ from typing import Any, TypeVar
 from motiflux.cluster.connection import Connection
 from motiflux.cluster.driver import RETRIES, Driver, is_lost_object, raise_own
 from motiflux.cluster.graphs import SharedGraph, SharedGraphs
+from motiflux.cluster.prepared import PreparedObjects
 from motiflux.cluster.records import TaskLog, TaskRecord
 from motiflux.cluster.tasks import Done, Job, nothing, state_here
 from motiflux.errors import ClusterError, DeviceError
 from motiflux.graph import Graph
+from motiflux.plan import Plan
 from motiflux.request.deadline import Deadline
 
 T = TypeVar("T")
@@ -42,10 +44,12 @@ class Workers:
     """The pattern of the call, for the names of tasks."""
     open: bool = True
     _graphs: SharedGraphs = field(init=False)
+    _prepared: PreparedObjects = field(init=False)
     _remote: dict[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._graphs = SharedGraphs(self.connection.ray, self._states)
+        self._prepared = PreparedObjects(self.connection)
 
     @property
     def slots(self) -> int:
@@ -130,11 +134,22 @@ class Workers:
         """Take note of the file that a graph was opened from."""
         self._graphs.note_path(graph, path)
 
-    def job(self, graph: Graph, content: Any, units: int = 0, *, again: bool = False) -> Job:
-        """Return a job whose plan and request each worker process gets once."""
+    def job(
+        self, graph: Graph, content: Any, units: int = 0, *, plan: Plan | None = None, again: bool = False
+    ) -> Job:
+        """Return a job whose plan and request each worker process gets once.
+
+        Parameters
+        ----------
+        plan
+            Workers get what the search of this plan was made from here, too.
+        again
+            An object was lost: put all of them again.
+        """
         self.check_open()
         shared = self._graphs.put_again(graph) if again else self._graphs.share(graph)
-        return Job(uuid.uuid4().hex, shared, [self.connection.ray.put(content)], units)
+        made = [] if plan is None else self._prepared.of(graph, plan, again=again)
+        return Job(uuid.uuid4().hex, shared, [self.connection.ray.put(content)], units, made)
 
     def token(self) -> str:
         """Return a name for what worker processes keep."""

@@ -189,6 +189,19 @@ class Graph(Importers, Exporters):
             self._keep_adjacency(key, found)
         return found
 
+    def narrowed(self, key: AdjacencyKey) -> Adjacency | None:
+        """Return the rows that `adjacency` has kept for a key; None if it has none."""
+        return self._adjacency.get(key)
+
+    def keep_narrowed(self, key: AdjacencyKey, rows: Adjacency) -> None:
+        """Keep rows that `adjacency` returned for a key in another process, for the same graph."""
+        if key not in self._adjacency:
+            self._keep_adjacency(key, rows)
+
+    def forget_narrowed(self, key: AdjacencyKey) -> None:
+        """Drop the rows kept for a key; what still uses them keeps them."""
+        self._adjacency.pop(key, None)
+
     def allowed_vertices(
         self, labels: tuple[int, ...] | None, where: VertexFilter | None
     ) -> NDArray[np.uint8] | None:

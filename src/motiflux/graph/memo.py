@@ -65,6 +65,11 @@ class Memo:
         kept = self._pools.get(pool)
         return None if kept is None else kept.get(key)
 
+    def forget_one(self, pool: str, key: Hashable) -> None:
+        """Drop the value stored under `key` in a pool."""
+        if (kept := self._pools.get(pool)) is not None:
+            kept.pop(key, None)
+
     def store(self, pool: str, key: Hashable, value: object, most: int) -> None:
         """Store a value under `key` in a pool, and keep the `most` newest values of the pool."""
         kept = self._pools.setdefault(pool, {})

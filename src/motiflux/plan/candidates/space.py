@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from motiflux import _native, log
 from motiflux.conditions import Condition
-from motiflux.graph import Graph, VertexFilter, filter_mask
+from motiflux.graph import Adjacency, Graph, VertexFilter, filter_mask
 from motiflux.graph.labels import mask
 from motiflux.plan.bind import BoundEdge, BoundPattern
 from motiflux.plan.passes.steps import degree_bounds
@@ -72,6 +72,46 @@ class CandidateSpace:
     def nbytes(self) -> int:
         """Bytes held."""
         return self.native.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceArrays:
+    """The arrays of a candidate space, from which other processes make the same space without copying them.
+
+    Parameters
+    ----------
+    sets
+        Candidates of each query vertex.
+    edges
+        Of each query edge its ends, and the rows from each of them, or None.
+    rounds
+        Rounds of the filter.
+    """
+
+    sets: list[NDArray[np.uint32]]
+    edges: list[tuple[int, int, Adjacency | None, Adjacency | None]]
+    rounds: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays; equal sets count once."""
+        rows = [array for _, _, *ends in self.edges for one in ends if one is not None for array in one]
+        return sum({id(array): array.nbytes for array in [*self.sets, *rows]}.values())
+
+
+def kept_arrays(graph: Graph, key: SpaceKey) -> SpaceArrays | None:
+    """Return the arrays of a space that is kept with a graph; None if there is none, or it has no rows."""
+    space = graph.memo.recent(KEPT_SPACES, key)
+    if not isinstance(space, CandidateSpace) or space.empty:
+        return None
+    return SpaceArrays(*space.native.lend())
+
+
+def keep_space(graph: Graph, key: SpaceKey, arrays: SpaceArrays) -> None:
+    """Keep a space for `candidate_space` that another process made for an equal graph and key."""
+    native = _native.Space(arrays.sets, arrays.edges, arrays.rounds)
+    made = _candidate_space(native, key.pattern)
+    graph.memo.get_sized(KEPT_SPACES, key, lambda: made, max_space_bytes(graph))
 
 
 def space_key(pattern: BoundPattern, semantics: Semantics, switches: Mapping[str, str]) -> SpaceKey | None:
@@ -168,8 +208,10 @@ def _build(graph: Graph, key: SpaceKey, threads: int, deadline: float | None) ->
         threads=threads,
         timeout=None if deadline is None else max(0.0, deadline - time.perf_counter()),
     )
-    if native.state not in (_READY, _EMPTY):
-        return None
+    return _candidate_space(native, pattern) if native.state in (_READY, _EMPTY) else None
+
+
+def _candidate_space(native: _native.Space, pattern: BoundPattern) -> CandidateSpace:
     classes = _classes(native, pattern)
     return CandidateSpace(native, tuple(native.sizes), tuple(native.arcs), classes, native.state == _EMPTY)
 
