@@ -2,8 +2,9 @@
 
     python benchmarks/micro/sharded_on_gpus.py [--scale 16] [--memory 1,0.25] [--device cuda] [--out FILE]
 
-One worker of a local Ray cluster, the CPU and the GPU in turns. A line of JSON for each call and memory: the
-seconds of all tasks (the least of `RUNS`), the first call on the GPU apart, and whether both agree.
+Tasks of a local Ray cluster, one after another, the CPU and the GPU in turns. A line of JSON for each call
+and memory: the seconds of all tasks (the least of `RUNS`), the first call on the GPU apart, the processes
+that had tasks on it, and whether both agree.
 ``--device emulated``, with ``MOTIFLUX_DEVICES=tests.simt.register:register PYTHONPATH=.``, needs no GPU.
 """
 
@@ -18,11 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as parquet
 import ray
 
 import motiflux as mf
 
 RUNS = 3
+IDLE_MILLISECONDS = 10**7
+"""Ray ends processes that were idle for so long beyond the number of CPUs, such as that of the GPU."""
 TRIANGLE = "(a)--(b)--(c)--(a)"
 CYCLE = "(a)--(b)--(c)--(d)--(a)"
 CLIQUE = f"{CYCLE}, (a)--(c), (b)--(d)"
@@ -52,7 +56,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     ray.init(
-        num_cpus=1, num_gpus=1, object_store_memory=1 << 30, include_dashboard=False, log_to_driver=False
+        num_cpus=1,
+        num_gpus=1,
+        object_store_memory=1 << 30,
+        include_dashboard=False,
+        log_to_driver=False,
+        _system_config={"idle_worker_killing_time_threshold_ms": IDLE_MILLISECONDS},
     )
     lines = []
     for line in measured(given.scale, [float(one) for one in given.memory.split(",")], given):
@@ -96,7 +105,14 @@ def called(cluster: mf.Cluster, graph: mf.ShardedGraph, method: str, pattern: st
     """Return what calls the method, for a device."""
 
     def run(device: str) -> Any:
-        found = getattr(cluster, method)(graph, pattern, device=device, threads=1)
+        options: dict[str, Any] = {"device": device, "threads": 1}
+        if method == "count_per_edge":
+            with tempfile.TemporaryDirectory(prefix="motiflux-edges-") as folder:
+                cluster.count_per_edge(graph, pattern, output=folder, **options)
+                table = parquet.read_table(folder)
+            rows = np.column_stack([table.column(name) for name in table.column_names])
+            return rows[np.lexsort(rows.T)].tobytes()
+        found = getattr(cluster, method)(graph, pattern, **options)
         if method == "match":
             rows = found.to_numpy()
             return rows[np.lexsort(rows.T)].tobytes()
@@ -108,12 +124,14 @@ def called(cluster: mf.Cluster, graph: mf.ShardedGraph, method: str, pattern: st
 def compared(cluster: mf.Cluster, run: Callable[[str], Any], device: str) -> dict[str, Any]:
     """Return the seconds of tasks on the CPU and on a GPU, and whether results agree."""
     seconds: dict[str, list[float]] = {"cpu": [], device: []}
-    expected, agrees = None, True
+    expected, agrees, processes = None, True, set[int]()
     for _ in range(RUNS):
         for where, taken in seconds.items():
             before = len(cluster.tasks)
             found = run(where)
-            taken.append(sum(task.seconds for task in cluster.tasks[before:]))
+            tasks = cluster.tasks[before:]
+            taken.append(sum(task.seconds for task in tasks))
+            processes |= {task.process for task in tasks} if where == device else set()
             expected = found if expected is None else expected
             agrees &= found == expected
     cpu, gpu = min(seconds["cpu"]), min(seconds[device][1:])
@@ -123,6 +141,7 @@ def compared(cluster: mf.Cluster, run: Callable[[str], Any], device: str) -> dic
         "gpu_s": round(gpu, 4),
         "gpu_first_s": round(seconds[device][0], 4),
         "gpu_over_cpu": round(gpu / cpu, 3),
+        "gpu_processes": len(processes),
     }
 
 
