@@ -182,7 +182,7 @@ class Runs:
 
 
 def _place(keys: Keys, key: int) -> int:
-    return len(keys) if key >= 1 << 64 else int(np.searchsorted(keys, np.uint64(key)))
+    return len(keys) if key >= 1 << 64 else int(keys.searchsorted(np.uint64(key)))
 
 
 def ranges_of_keys(runs: Sequence[Runs], first: int, last: int, memory: int) -> Iterator[tuple[int, int]]:
