@@ -94,6 +94,24 @@ def test_counts_at_edges_are_those_of_a_graph_read_from_the_same_files(
         assert not late.complete
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_graph_without_edges_has_no_counts_at_edges(ray: InlineRay, tmp_path: Path, directed: bool) -> None:
+    (tmp_path / "e.csv").write_text("from,to\n")
+    (tmp_path / "v.csv").write_text("id\n1\n2\n3\n")
+    options: dict[str, Any] = {
+        "directed": directed,
+        "vertices": tmp_path / "v.csv",
+        "src": "from",
+        "dst": "to",
+    }
+    with mf.Cluster() as cluster:
+        made = cluster.shard(tmp_path / "e.csv", tmp_path / "g", **options)
+        found = cluster.count_per_edge(made, "(a)--(b)--(c)")
+        assert (len(found), found.graph.num_vertices, found.complete) == (0, 3, True)
+        written = cluster.count_per_edge(made, "(a)--(b)--(c)", output=tmp_path / "none")
+        assert (written.rows, written.complete) == (0, True)
+
+
 @pytest.mark.turns(3)
 @pytest.mark.parametrize("directed", [False, True])
 def test_counts_at_edges_are_written_into_a_data_set(

@@ -223,9 +223,11 @@ class EdgeSearches:
     def _ranges(self) -> list[tuple[int, int]]:
         """Return ranges of vertices, whose edges tasks make of runs."""
         layout = self.graph.layout
+        if not self.pairs:
+            return []
         number = max(self.workers.slots, -(-self.pairs * _MERGED_BYTES // self.graph.memory))
         cuts = {layout.vertex_of_entry(layout.entries * at // number) for at in range(1, number)}
-        return list(pairwise(sorted({0, *cuts, layout.num_vertices}))) if layout.entries else []
+        return list(pairwise(sorted({0, *cuts, layout.num_vertices})))
 
     def edges(self, report: ProgressCallback | None, deadline: Deadline) -> Edges:
         """Return the edges of which some column is above 0; some of them if time is up while they are made.
@@ -244,7 +246,7 @@ class EdgeSearches:
         merging, adding = of_equal_parts(report, 2)
         self._merge(merging, deadline)
         sums = self._sums()
-        tasks = [partial(sums.tables, first, last) for first, last in self._ranges() if self.pairs]
+        tasks = [partial(sums.tables, first, last) for first, last in self._ranges()]
         stage = _Tables(self.workers, "count_per_edge: add", tasks, self.graph.memory)
         self.complete = self._run(stage, adding, deadline) and self.complete
         self._tell_end(adding, deadline)
@@ -278,7 +280,7 @@ class EdgeSearches:
         folder, sums = Folder(output), self._sums()
         call = f"part-{uuid.uuid4().hex}"  # no other call writes files of such names
         try:
-            ranges = self._ranges() if self.pairs else []
+            ranges = self._ranges()
             tasks = [
                 partial(sums.files, first, last, output, f"{call}-{number:06}", head)
                 for number, (first, last) in enumerate(ranges)
