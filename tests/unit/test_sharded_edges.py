@@ -94,6 +94,20 @@ def test_counts_at_edges_are_those_of_a_graph_read_from_the_same_files(
         assert not late.complete
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    ["(a)-[x]-(b), (a)-[y]->(b)", "(a)-[x]->(b), (a)-[y]-(b)", "(a:x)-[x]-(b), (b)-[y]->(a), (a)-[z]->(b)"],
+)
+def test_query_edges_between_the_same_vertices_may_have_a_direction_or_none(
+    ray: InlineRay, tmp_path: Path, pattern: str
+) -> None:
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 4, directed=True)
+        found = at_edges(cluster.count_per_edge(made, pattern).to_arrow(), directed=True)
+        assert found == at_edges(mf.count_per_edge(graph, pattern).to_arrow(), directed=True)
+        assert any(len(set(counts)) > 1 for counts in found.values())
+
+
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_graph_without_edges_has_no_counts_at_edges(ray: InlineRay, tmp_path: Path, directed: bool) -> None:
     (tmp_path / "e.csv").write_text("from,to\n")
@@ -183,7 +197,10 @@ def assert_numbers_are_those_of_the_whole_graph(
     expected = mf.count_per_edge(graph, query, semantics=semantics, device="cpu")
     layout, parts = shards_of(graph, 3)
     plan = image_plan_of(graph, query, asked, request, Deadline.after(None), on_gpu=on_gpu is not None)
-    found: dict[tuple[int, int, int], int] = {}
+    ways = [not directed or one.either for one in queried]
+    columns = list(zip(plan.class_of, ways, strict=True))
+    wanted = dict.fromkeys(columns)
+    found: dict[tuple[tuple[int, bool], int, int], int] = {}
     middle = int(cut * layout.entries)
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(rows, "_LEAST_PIECE", 8)
@@ -191,11 +208,12 @@ def assert_numbers_are_those_of_the_whole_graph(
         patch.setattr(edge_images, "_ARCS_AT_ONCE", 5)
         patch.setattr(os, "fsync", lambda file: None)
         for images in ranged_images(graph, query, plan, request, Deadline.after(None)):
-            either = tuple(not directed or queried[plan.class_of.index(one)].either for one in images.classes)
-            ranged = RangedEdges(images, either, directed)
+            own = [one for one in wanted if one[0] in images.classes]
+            sums = tuple((images.classes.index(number), either) for number, either in own)
+            ranged = RangedEdges(images, sums, directed)
             made = Rows(layout, parts, [True, False, False], None, memory // search.SHARE_OF_ROWS)
             searched = RangeSearch(made, images.ranged, memory, 1, share=ranged.share)
-            counts = RangeEdges(searched, ranged, PairSums(len(images.classes), folder, 2_000))
+            counts = RangeEdges(searched, ranged, PairSums(len(sums), folder, 2_000))
             there = None if on_gpu is None else on_gpu(searched)
             counts.numbers_of = None if there is None else there.numbers_of_arcs
             total = 0
@@ -204,19 +222,19 @@ def assert_numbers_are_those_of_the_whole_graph(
             by_cpu += 0 if there is None else there.by_cpu
             times = times_of(plan, plan.searches[images.classes[0]], images.classes[0])
             assert times * total == mf.count(graph, query, semantics=semantics, device="cpu")
-            paths, classes = [f"{folder}/{name}" for name, _ in counts.sums.take()], len(images.classes)
+            paths, classes = [f"{folder}/{name}" for name, _ in counts.sums.take()], len(sums)
             while len(paths) > 100:
                 paths = [merged(paths[at : at + 100], classes, 1 << 20) for at in range(0, len(paths), 100)]
             runs = Runs(paths, range(classes))
-            for number, (keys, words, _) in zip(images.classes, runs.sums(0, 1 << 64), strict=True):
-                times = times_of(plan, plan.searches[number], number)
+            for one, (keys, words, _) in zip(own, runs.sums(0, 1 << 64), strict=True):
+                times = times_of(plan, plan.searches[one[0]], one[0])
                 for key, word in zip(keys.tolist(), words.tolist(), strict=True):
-                    found[number, key >> 32, key & 0xFFFFFFFF] = word * times
+                    found[one, key >> 32, key & 0xFFFFFFFF] = word * times
     ids = ids_of(graph, layout).all().tolist()
     place = {one: at for at, one in enumerate(ids)}
     ends = [[place[one] for one in some.tolist()] for some in (expected.sources, expected.targets)]
     labels = expected.to_arrow().to_pydict().get("label", [0] * len(expected))
-    for column, (one, number) in enumerate(zip(query.edges, plan.class_of, strict=True)):
+    for column, (one, number) in enumerate(zip(query.edges, columns, strict=True)):
         for source, target, label, count in zip(*ends, labels, expected.counts[:, column], strict=True):
             pair = (source, target) if directed else (min(source, target), max(source, target))
             accepted = one.labels is None or label in one.labels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,14 +31,15 @@ class RangedEdges:
 
     Parameters
     ----------
-    either
-        For each class, whether the numbers of both directions of a pair are added.
+    sums
+        The class of each sum, and whether the numbers of both directions of a pair are added. A class has one
+        of each if its query edges are arcs and edges in either direction.
     directed
         Whether the graph is directed: numbers of pairs in either direction are those of both.
     """
 
     images: RangedImages
-    either: tuple[bool, ...]
+    sums: tuple[tuple[int, bool], ...]
     directed: bool
 
     @property
@@ -127,12 +128,13 @@ class RangeEdges:
     def _places(self, part: Part) -> PlacesInPart:
         """Return where a part is counted."""
         _, of_plan = self.search.planned
+        with_direction = {of_class for of_class, either in self._edges.sums if not either}
         slots: dict[_Slot, int] = {}
         levels, keys, size = [], [], 0
         for (one, other), place in self._edges.images.levels:
             earlier, later = min(one, other), max(one, other)
             key = of_plan.arcs[earlier, later]
-            slot = place, key, one > other and not self._edges.either[place]
+            slot = place, key, one > other and place in with_direction
             if slot not in slots:
                 slots[slot] = size
                 size += int(part.rows[key][0][-1])
@@ -159,16 +161,22 @@ class RangeEdges:
             if swapped:
                 sources, targets = targets, sources
             above = {one: missing[one] for one in more}
-            for keys in self._keys(place, sources, targets):
+            for number, keys in self._keys(place, sources, targets):
                 of_keys: Above = {}
                 for key, one in zip(keys[np.isin(at, more)].tolist(), sorted(above), strict=True):
                     of_keys[key] = of_keys.get(key, 0) + above[one]
-                self.sums.add(place, keys, words[at], of_keys)
+                self.sums.add(number, keys, words[at], of_keys)
 
-    def _keys(self, place: int, first: NDArray[np.int64], second: NDArray[np.int64]) -> Sequence[Keys]:
-        """Return the keys of pairs that numbers are added at."""
-        if not self._edges.either[place]:
-            return [keys_of(first, second)]
-        if self._edges.directed:
-            return [keys_of(first, second), keys_of(second, first)]
-        return [keys_of(np.minimum(first, second), np.maximum(first, second))]
+    def _keys(
+        self, place: int, first: NDArray[np.int64], second: NDArray[np.int64]
+    ) -> Iterator[tuple[int, Keys]]:
+        """Yield the sums that numbers of a class are added to, and the keys of the pairs of each."""
+        for number, (of_class, either) in enumerate(self._edges.sums):
+            if of_class != place:
+                continue
+            if either and not self._edges.directed:
+                yield number, keys_of(np.minimum(first, second), np.maximum(first, second))
+                continue
+            yield number, keys_of(first, second)
+            if either:
+                yield number, keys_of(second, first)

@@ -35,7 +35,7 @@ class EdgeColumn:
     Parameters
     ----------
     search, place
-        The search that counted it, and its class there; a search of -1: all numbers are 0.
+        The search that counted it, and its sum there; a search of -1: all numbers are 0.
     times, divisor
         Numbers are multiplied and divided by these.
     labels, where

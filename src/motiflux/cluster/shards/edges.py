@@ -81,7 +81,7 @@ class EdgeSearches:
     kind: str | None = None
     runs: list[tuple[str, ...]] = field(default_factory=list)
     classes: list[int] = field(default_factory=list)
-    """The number of classes of query edges of each search."""
+    """The number of sums of each search; see `RangedEdges`."""
     pairs: int = 0
     columns: list[EdgeColumn] = field(default_factory=list)
     either: bool = False
@@ -126,20 +126,21 @@ class EdgeSearches:
         asked: list[Any] = [((edge.source, edge.target), bound.rows_of(edge)) for edge in edges]
         ways_of = [edge.either or not graph.directed for edge in edges]
         plan: ImagePlan | None = None
-        done: dict[int, tuple[int, int]] = {}
+        done: dict[tuple[int, bool], tuple[int, int]] = {}
         try:
             on_gpu = self.kind is not None
             plan = image_plan_of(subject.sketch, subject.pattern, asked, request, deadline, on_gpu=on_gpu)
             searches = ranged_images(
                 subject.sketch, subject.pattern, plan, request, deadline, subject.allowed
             )
-            of_class = {number: ways_of[at] for at, number in enumerate(plan.class_of)}
+            wanted = dict.fromkeys(zip(plan.class_of, ways_of, strict=True))
             for images, part in zip(searches, of_equal_parts(request.progress, len(searches)), strict=True):
-                either = tuple(of_class[number] for number in images.classes)
+                own = [one for one in wanted if one[0] in images.classes]
+                sums = tuple((images.classes.index(number), either) for number, either in own)
                 times = times_of(plan, plan.searches[images.classes[0]], images.classes[0])
-                given = RangedEdges(images, either, graph.directed)
+                given = RangedEdges(images, sums, graph.directed)
                 self._search(subject.graph, given, times, part, deadline)
-                done |= {number: (len(self.runs) - 1, at) for at, number in enumerate(images.classes)}
+                done |= {one: (len(self.runs) - 1, at) for at, one in enumerate(own)}
                 self.reasons.append(reason_of(images, subject.graph.layout, self.kind))
             self.reasons += [] if searches else ["the graph is sharded"]
             self.reasons.append(ways([plan], ()))
@@ -152,7 +153,7 @@ class EdgeSearches:
             if request.symmetry is Symmetry.SUBGRAPHS:
                 divisor = automorphisms_fixing(subject.pattern, edge, subject.sketch)
             number = -1 if plan is None else plan.class_of[at]
-            search, of_search = done.get(number, (-1, 0))
+            search, of_search = done.get((number, ways_of[at]), (-1, 0))
             times = 1 if plan is None or search < 0 else times_of(plan, plan.searches[number], number)
             column = names[place], search, of_search, times, divisor, edge.labels, edge.where
             self.columns.append(EdgeColumn(*column))
@@ -182,7 +183,7 @@ class EdgeSearches:
         self.found = search.found
         self.complete = self.complete and driver.has_all_of(search)
         self.runs.append(tuple(str(Path(self.between, name)) for name, _ in search.files))
-        self.classes.append(len(edges.images.classes))
+        self.classes.append(len(edges.sums))
         self.pairs += sum(number for _, number in search.files)
 
     def _run(self, stage: Stage, report: ProgressCallback | None, deadline: Deadline) -> bool:

@@ -144,7 +144,7 @@ def edges_of_range(job: ShardJob, share: Share, bounds: Bounds, folder: str, kin
     if edges is None:
         found: RangedEdges = job.open()
         search = _search(job, found.images.ranged, bounds.threads, of_part=BYTES_OF_VERTEX, share=found.share)
-        sums = PairSums(len(found.images.classes), folder, search.room // SHARE_OF_SUMS)
+        sums = PairSums(len(found.sums), folder, search.room // SHARE_OF_SUMS)
         edges = _keep(job, RangeEdges(search, found, sums))
     gpu = _on_gpu(edges.search, kind)
     edges.numbers_of = None if gpu is None else gpu.numbers_of_arcs
