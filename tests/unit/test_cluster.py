@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import motiflux as mf
 from motiflux.cluster import folder as folders
-from motiflux.cluster import jobs, rows, shares, timed_shares
+from motiflux.cluster import jobs, rows, shares, timed_shares, workers
 from motiflux.cluster.digests import digest_of
 from motiflux.cluster.driver import Driver, _Running
 from motiflux.cluster.records import TaskLog
@@ -506,6 +506,20 @@ def test_a_graph_file_that_all_nodes_see_is_mapped(ray: InlineRay, tmp_path: Pat
     with mf.Cluster() as cluster:
         assert cluster.count(path, PATTERNS[0]) == mf.count(path, PATTERNS[0])
         assert "find graph file" in ray.names
+
+
+def test_a_graph_file_is_not_needed_where_a_node_is_lost(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "graph.mfg"
+    mf.write_graph(graph_of(1), path)
+
+    def lost(path: str) -> None:
+        raise WorkerCrashedError("the node died")
+
+    monkeypatch.setattr(workers, "state_here", lost)
+    with mf.Cluster() as cluster:
+        assert cluster.count(path, PATTERNS[0]) == mf.count(path, PATTERNS[0])
 
 
 def test_a_graph_whose_file_was_replaced_is_sent(ray: InlineRay, tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ class Workers:
         return late
 
     def _states(self, path: str) -> list[tuple[int, int] | None]:
-        """Return what each node finds at a path."""
+        """Return what each node finds at a path; None also of a node that is lost."""
         ray = self.connection.ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -255,7 +255,15 @@ class Workers:
             ).remote(path)
             for one in self.connection.nodes()
         ]
-        return list(ray.get(references))
+
+        def found(reference: Any) -> tuple[int, int] | None:
+            try:
+                state: tuple[int, int] | None = ray.get(reference)
+            except ray.exceptions.RayError:
+                return None
+            return state
+
+        return [found(one) for one in references]
 
     def check_open(self) -> None:
         """Raise `ClusterError` if the cluster was closed."""
