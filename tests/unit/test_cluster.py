@@ -550,6 +550,10 @@ def test_errors_name_the_argument(ray: InlineRay) -> None:
             cluster.count(graph, PATTERNS[0], engine="dfs")
         with pytest.raises(mf.ArgumentError, match="limit"):
             cluster.count(graph, PATTERNS[0], limit=-1)
+        with pytest.raises(mf.ArgumentError, match=r"^limit"):
+            cluster.match(graph, PATTERNS[0], limit=-1)
+        with pytest.raises(mf.ArgumentError, match=r"^pattern\[0\]: limit"):
+            cluster.match(graph, PATTERNS[:1], limit=-1)
     with pytest.raises(mf.ClusterError, match="closed"):
         cluster.count(graph, PATTERNS[0])
     with pytest.raises(mf.ArgumentError, match="threads"):

@@ -352,7 +352,8 @@ class Cluster(Connected):
                     for one in queries
                 ]
             else:
-                found = match(self._graph(graph), patterns, **options)
+                data = self._graph(graph)
+                found = match(data, patterns, **options) if several else [match(data, patterns[0], **options)]
             return found if several else found[0]
 
     def _write(
