@@ -350,6 +350,10 @@ def test_conditions_that_do_not_fit_are_refused_as_locally(ray: InlineRay, tmp_p
             with pytest.raises(type(local.value)) as there:
                 cluster.count(made, pattern)
             assert str(there.value) == str(local.value)
+        none = "(a)--(b)--(c) WHERE degree(a) > 1000 AND may_equal(a, c)"
+        for call in (cluster.count, cluster.estimate):
+            with pytest.raises(mf.ArgumentError, match="symmetry"):
+                call(made, none, symmetry="subgraphs")
 
 
 def test_tables_that_do_not_fit_together_are_refused_by_name(ray: InlineRay, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from motiflux.plan.bind import BoundPattern, bind
 from motiflux.plan.builder import PlanBuilder, PlanOptions
 from motiflux.plan.image_counts import Asked, ImagePlan, image_plan
 from motiflux.plan.local_counts.speeds import DEVICE_IMAGE_SPEEDS
+from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.plan.planner import empty_plan
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.planning import logical_plan, plan_options, row_plan_options
@@ -120,6 +121,7 @@ def ranged(
     allowed
         The vertices that query vertices may be, beyond what labels and `sketch` say; see `Ranged`.
     """
+    check_symmetry(request.semantics, request.symmetry, pattern)
     if on_gpu and not as_on_cpus:
         request = without_parts(request)
     if (why := _why_empty(pattern, allowed)) is not None:
