@@ -102,6 +102,22 @@ def test_files_without_rows_have_no_labels(ray: InlineRay, tmp_path: Path) -> No
         assert cluster.count(made, ["(a:x)-[:pays]->(b:y)-[:owns]->(c)", "(a:y)-[:pays]->(b)"]) == [1, 0]
 
 
+def test_a_graph_that_cannot_be_built_leaves_no_files_behind(ray: InlineRay, tmp_path: Path) -> None:
+    paths, _, graph = write_files(tmp_path, 1, directed=False, suffix=".csv")
+    vertices = tmp_path / "few.csv"
+    vertices.write_text("id,label\n1,x\n")
+    with mf.Cluster() as cluster:
+        with pytest.raises(mf.GraphError, match="expected a label of each vertex"):
+            cluster.shard(paths, tmp_path / "g", vertices=vertices, **COLUMNS)
+        assert not list((tmp_path / "g").iterdir())
+        with pytest.raises(mf.GraphError, match=r"none\.csv"):
+            cluster.shard([*paths, tmp_path / "none.csv"], tmp_path / "other", **COLUMNS)
+        assert not (tmp_path / "other").exists()
+        with pytest.raises(mf.OutputError, match=r"few\.csv"):
+            cluster.shard(paths, vertices, **COLUMNS)
+        assert cluster.shard(paths, tmp_path / "g", **COLUMNS).num_edges == graph.num_edges
+
+
 def test_npz_files_are_sharded(ray: InlineRay, tmp_path: Path) -> None:
     graph = mf.generate.rmat(scale=6, edges=600, seed=3, directed=False)
     edges = graph.to_edges()

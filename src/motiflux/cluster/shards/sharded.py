@@ -231,8 +231,11 @@ class Stage:
 
 def _run(workers: Workers, name: str, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
     """Return the results of tasks, in their order."""
-    stage = Stage(workers, f"shard: {name}", tasks)
-    workers.driver().run_all([stage], Deadline.after(None))
+    stage, driver = Stage(workers, f"shard: {name}", tasks), workers.driver()
+    try:
+        driver.run_all([stage], Deadline.after(None))
+    finally:
+        driver.wait_for_cancelled()
     return [stage.found[number] for number in range(len(tasks))]
 
 
@@ -259,13 +262,34 @@ def make_shards(
         raise OutputError(f"{folder}: expected a folder without a sharded graph, found one")
     if not paths:
         raise ArgumentError("paths", "a file or more", paths)
+    try:
+        sizes = [os.stat(path).st_size for path in (*paths, *vertices)]  # noqa: PTH116
+    except OSError as error:
+        raise GraphError(f"paths: {error}") from error
     between = Path(folder, BETWEEN)
     try:
         between.mkdir(parents=True, exist_ok=True)
-        sizes = [os.stat(path).st_size for path in (*paths, *vertices)]  # noqa: PTH116
     except OSError as error:
-        raise GraphError(f"{folder}: {error}") from error
-    partitions = max(workers.slots, -(-sum(sizes) * _FILE_RATIO // memory))
+        raise OutputError(f"{folder}: {error}") from error
+    try:
+        _make_shards(workers, paths, vertices, folder, options, of_vertices, memory, shards, sum(sizes))
+    finally:
+        shutil.rmtree(between, ignore_errors=True)
+
+
+def _make_shards(
+    workers: Workers,
+    paths: Sequence[str],
+    vertices: Sequence[str],
+    folder: str,
+    options: Mapping[str, Any],
+    of_vertices: Mapping[str, Any],
+    memory: int,
+    shards: int | None,
+    size: int,
+) -> None:
+    """Build a sharded graph from files of some size, by way of files in a folder that is there."""
+    partitions = max(workers.slots, -(-size * _FILE_RATIO // memory))
     steps = _Steps(workers, folder, partitions)
     keeps = options.get("attributes", ()) != ()
     codes, sides, tables, totals, attributes, of_edges = steps.scatter(paths, vertices, options, of_vertices)
@@ -293,7 +317,6 @@ def make_shards(
     )
     of_files = CopiesOfFiles([one for _, one in codes[: len(paths)]], edge_types) if keeps else None
     steps.write(layout, numbered, firsts, files, of_files)
-    shutil.rmtree(between, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
