@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import motiflux as mf
 from motiflux.cluster import jobs
 from motiflux.cluster import rows as cluster_rows
+from motiflux.cluster.rows import RowSearch
 from motiflux.cluster.shards import search, sharded
 from motiflux.cluster.shards.images import RangeImages
 from tests.inline_ray import InlineRay, WorkerCrashedError, replace_ray
@@ -103,6 +105,35 @@ def test_batches_of_several_patterns_and_limits(ray: InlineRay, tmp_path: Path) 
         assert (none.to_numpy().shape, none.complete) == ((0, 2), True)
         written = cluster.match(made, PATTERNS[0], limit=11, output=tmp_path / "rows")
         assert (written.rows, written.complete, rows_in(tmp_path / "rows").total()) == (11, False, 11)
+
+
+def test_tasks_have_fewer_rows_where_each_has_many_images(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounds, most = RowSearch.bounds, set()
+
+    def bounds_of(self: RowSearch, order: Any) -> Any:
+        found = bounds(self, order)
+        most.add(found.rows)
+        return found
+
+    monkeypatch.setattr(RowSearch, "bounds", bounds_of)
+    star = "(a)--(b), (a)--(c), (a)--(d), (a)--(e)"  # of each row found there are 24 images
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 2)
+        number = mf.count(graph, star)
+        for at, data in enumerate((made, graph)):
+            most.clear()
+            assert len(cluster.match(data, star).to_numpy()) == number
+            assert most == {400 // 24}
+            folder = tmp_path / f"rows-{at}"
+            assert cluster.match(data, star, output=folder).rows == number
+            assert json.loads((folder / "_motiflux" / "job.json").read_text())["rows_of_task"] == 400 // 24
+        most.clear()
+        assert cluster.count(made, star, distinct=["a"]) == mf.count(graph, star, distinct=["a"])
+        query = "(a)--(b), (a)--(c) OPTIONAL (b)--(c)"
+        assert cluster.match(made, query).to_arrow().num_rows == mf.count(graph, query)
+        assert most == {400 // 24, 400 // 6}, "triangles have six images"
 
 
 def test_a_job_whose_driver_was_lost_continues(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import motiflux
 from motiflux.cluster.folder import Folder
-from motiflux.cluster.row_tasks import RowTasks
+from motiflux.cluster.row_tasks import RowTasks, rows_of_task
 from motiflux.cluster.rows import FIRST_WORK, MOST_WORK, ROWS_OF_TASK
 from motiflux.cluster.shares import FEW_PARTS, Order, Share, Shares, halves
 from motiflux.cluster.tasks import Bounds, Done
@@ -206,6 +206,7 @@ class RowJob:
         least = _MANIFEST_SECONDS * self.slots
         self.shares = _TasksOfJob(Shares(units, self.slots, least=least, parts=FEW_PARTS), self.folder)
         self.found = 0
+        self._rows = rows_of_task(ROWS_OF_TASK, tasks)
         self.files: dict[str, tuple[int, int]] = {}
         """Rows and bytes of each file."""
         self._steps, self._seconds = 0.0, 0.0
@@ -220,14 +221,14 @@ class RowJob:
 
     def submit(self, order: Order) -> Any:
         """Start a task."""
-        bounds = Bounds(work=self.shares.works[order.number], rows=ROWS_OF_TASK)
+        bounds = Bounds(work=self.shares.works[order.number], rows=self._rows)
         return self._tasks.file(self.name, order.share, bounds, self.folder.uri, _file(order.number))
 
     def take(self, order: Order, done: Done) -> None:
         """Write down the end of a task, with the tasks that follow from it."""
         rows, nbytes = done.value
         work = self.shares.works.pop(order.number)
-        if done.left and done.rows < ROWS_OF_TASK:  # it ended by its steps
+        if done.left and done.rows < self._rows:  # it ended by its steps
             self._steps, self._seconds = self._steps + work, self._seconds + done.seconds
             self.shares.rate = self._steps / self._seconds
         self.shares.shares.note(order.share, done.left, done.seconds)
@@ -293,7 +294,7 @@ class RowJob:
             "columns": repr(self._tasks.columns),
             "limit": self._request.limit,
             "units": units,
-            "rows_of_task": ROWS_OF_TASK,
+            "rows_of_task": self._rows,
         }
         files = self.folder.files()
         known = self.folder.files(MANIFEST)

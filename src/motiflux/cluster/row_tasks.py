@@ -31,6 +31,8 @@ class RowTasks(Protocol):
     """Number of root arcs, or of entries in their place."""
     columns: Any
     """The pattern and the columns of files."""
+    images: int
+    """The most rows that one found stands for: its images under automorphisms."""
 
     def rows(self, name: str, share: Share, bounds: Bounds) -> Any:
         """Start a task that returns rows."""
@@ -46,6 +48,16 @@ class RowTasks(Protocol):
 
     def empty_file(self) -> bytes:
         """Return a file without rows."""
+
+
+def rows_of_task(rows: int, tasks: RowTasks) -> int:
+    """Return the number of rows, without their images, after which a task ends: with them about `rows`."""
+    return max(1, rows // tasks.images)
+
+
+def images_of_plan(plan: Plan) -> int:
+    """Return the number of rows that one found stands for."""
+    return max(1, len(plan.images))
 
 
 class WholeRows:
@@ -66,7 +78,7 @@ class WholeRows:
         self, workers: Workers, graph: Graph, plan: Plan, request: Request, columns: Columns | None = None
     ) -> None:
         self._workers, self._graph = workers, graph
-        self.plan, self.slots = plan, workers.slots
+        self.plan, self.slots, self.images = plan, workers.slots, images_of_plan(plan)
         self.units = 0 if plan.impossible is not None else native_search(graph, plan, request).units
         self._content: Any = (plan, plain(request))
         self._job: Any = None

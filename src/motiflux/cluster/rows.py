@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from motiflux.cluster.row_tasks import RowTasks
+from motiflux.cluster.row_tasks import RowTasks, rows_of_task
 from motiflux.cluster.shares import FEW_PARTS, Order, Shares
 from motiflux.cluster.tasks import Bounds, Done, plain
 from motiflux.request.deadline import Deadline
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from motiflux.cluster.workers import Workers
 
 ROWS_OF_TASK = 1 << 19
-"""Rows after which a task ends, about."""
+"""Rows after which a task ends, about, with all images of each."""
 FIRST_WORK, MOST_WORK = 1 << 24, 1 << 40
 """Steps of a search in the first tasks, about .1 s, and the most of any task."""
 
@@ -39,6 +39,7 @@ class RowSearch:
         self.shares = Shares(tasks.units, slots, parts=FEW_PARTS)
         self.found = 0
         self.stopped = False
+        self._rows = rows_of_task(ROWS_OF_TASK, tasks)
         self._steps, self._seconds = 0.0, 0.0
         self.works: dict[int, int] = {}
 
@@ -57,7 +58,7 @@ class RowSearch:
                 expected = int(self._steps / self._seconds * order.seconds)
                 work = max(FIRST_WORK // 16, min(MOST_WORK, expected))
             self.works[order.number] = work
-        return Bounds(work=work, rows=ROWS_OF_TASK)
+        return Bounds(work=work, rows=self._rows)
 
     def submit(self, order: Order) -> Any:
         """Start a task."""
@@ -70,7 +71,7 @@ class RowSearch:
     def note(self, order: Order, done: Done, rows: int) -> None:
         """Take note of the end of a task."""
         work = self.works.pop(order.number)
-        if done.left and done.rows < ROWS_OF_TASK:  # it ended by its steps
+        if done.left and done.rows < self._rows:  # it ended by its steps
             self._steps, self._seconds = self._steps + work, self._seconds + done.seconds
         self.found += rows
         self.shares.finished(order.share, done.left, done.seconds)
@@ -96,8 +97,7 @@ class _KeptRows(RowSearch):
 class ClusterRows:
     """Rows as they arrive. Tasks start while fewer results wait for the reader than tasks can run at a time.
 
-    Their number is that of tasks that run or wait, each with about `ROWS_OF_TASK` rows, times the images of a
-    row.
+    Their number is that of tasks that run or wait, each with about `ROWS_OF_TASK` rows.
 
     Parameters
     ----------

@@ -124,7 +124,8 @@ def count_distinct_sharded(
 
     functions = distinct_of_query, distinct_of_query
     own = IdColumns(found.patterns[0].pattern, names=False)
-    tasks = ShardedRows(workers, graph, own, entries * searches, found.plan, make_job, functions)
+    units = entries * searches
+    tasks = ShardedRows(workers, graph, own, units, found.plan, make_job, functions, found.images)
     width = 1 + len(projection.returned)
     search = _Distinct(workers, tasks, request, width, graph.memory // (8 * width * _COPIES))
     driver = workers.driver(tasks.slots)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiflux.api.queries.checks import check_symmetry_of
 from motiflux.api.queries.induced import without_induced
+from motiflux.cluster.row_tasks import images_of_plan
 from motiflux.cluster.shards.columns import IdColumns, QueryIds, layout_of, parquet_of_ids
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.planning import plan_search
@@ -62,6 +63,8 @@ class ShardedRows:
         Puts what is listed into the object store, and returns what tasks take.
     functions
         The functions of tasks that return rows, and that write them into a file.
+    images
+        The most rows that one found stands for.
     kind
         The kind of device of which each task has one; None: tasks list on CPUs.
     """
@@ -75,10 +78,11 @@ class ShardedRows:
         plan: object,
         make_job: Callable[[], Any],
         functions: tuple[Callable[..., Done], Callable[..., Done]],
+        images: int,
         kind: str | None = None,
     ) -> None:
         self._workers, self._graph, self._kind = workers, graph, kind
-        self.columns, self.units, self.plan = columns, units, plan
+        self.columns, self.units, self.plan, self.images = columns, units, plan, images
         self._make_job, self._functions = make_job, functions
         self.slots = workers.slots_on(kind)
 
@@ -164,7 +168,8 @@ def listed(
     def make_job() -> Any:
         return job_of(workers, view, found)
 
-    tasks = ShardedRows(workers, graph, columns, units, found.plan, make_job, functions, kind)
+    images = images_of_plan(found.plan)
+    tasks = ShardedRows(workers, graph, columns, units, found.plan, make_job, functions, images, kind)
     return Listed(layout, tasks, reason)
 
 
@@ -207,6 +212,11 @@ class PlannedRows:
     def plan(self) -> object:
         """What the rows of a share depend on, beside the graph."""
         return [(found.plan, at, self.patterns[at].images) for _, found, at in self.searches or ()]
+
+    @property
+    def images(self) -> int:
+        """The most rows that one found by a search stands for."""
+        return max((images_of_plan(found.plan) for _, found, _ in self.searches or ()), default=1)
 
     def rows(self, workers: Workers, entries: int) -> QueryRows:
         """Put the searches into the object store; return what tasks list."""
@@ -261,6 +271,7 @@ def _listed_query(
         found.plan,
         lambda: found.rows(workers, entries),
         (rows_of_query, write_query_rows),
+        found.images,
         kind,
     )
     return Listed(layout, tasks, found.reason)
