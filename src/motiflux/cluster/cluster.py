@@ -328,6 +328,10 @@ class Cluster(Connected):
             check_known(options, MatchOptions.__optional_keys__)
         if output is not None:
             check_known(options, MatchOptions.__optional_keys__ - {"batch_rows"}, "beside output=")
+        for name in ("distinct", "having"):
+            if options.get(name) is not None:
+                expected = "None on a cluster: distinct rows are listed by motiflux.match"
+                raise ArgumentError(name, expected, options.get(name))
         queries, several = as_queries(pattern)
         patterns = [query for query in queries if isinstance(query, Pattern)]
         if len(patterns) < len(queries) and not isinstance(graph, ShardedGraph):
