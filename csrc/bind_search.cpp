@@ -844,17 +844,17 @@ class Rows {
     require(!owned.get().copy_walk || !owned.get().copy_walk->by_pairs() || owned.get().copy_walk->by_wedges,
             "embeddings are counted from pair to pair, not listed");
     require(block_rows >= 1 && block_rows <= kMaxBlockRows, "block_rows must be 1 to 2^30");
+    search::EnumerationOptions options{threads, block_rows, limit, timeout};
+    if (portion) options.portion = as_portion(owned.get(), *portion);
     if (projection) {
       require(!std::get<0>(*projection).empty(), "rows have columns");
-      rows_ = std::make_unique<search::Enumeration>(
-          owned.get(), checked_projection(owned, *projection),
-          search::EnumerationOptions{threads, block_rows, limit, timeout});
+      search::ProjectionPlan projected = checked_projection(owned, *projection);
+      require(!portion || projected.whole > 0, "a portion has groups of rows: level 0 is returned");
+      rows_ = std::make_unique<search::Enumeration>(owned.get(), std::move(projected), options);
       return;
     }
     require(position.size() == owned.get().plan.shape.levels, "one column per level expected");
     for (std::uint32_t column : position) require(column < position.size(), "column out of range");
-    search::EnumerationOptions options{threads, block_rows, limit, timeout};
-    if (portion) options.portion = as_portion(owned.get(), *portion);
     rows_ = std::make_unique<search::Enumeration>(owned.get(), std::move(position), options);
   }
 

@@ -6,6 +6,7 @@ test needs many tasks and losses in little time; tests marked long use Ray itsel
 
 from __future__ import annotations
 
+import contextvars
 import pickle
 import random
 import sys
@@ -237,7 +238,7 @@ class InlineRay(types.ModuleType):
             if self.loses_object > 0:
                 self.loses_object -= 1
                 raise ObjectLostError("an object was lost")
-            value = function(*pickle.loads(arguments))
+            value = contextvars.Context().run(function, *pickle.loads(arguments))
         except RayError as error:
             self._values[reference] = error
         except Exception as error:  # noqa: BLE001  whatever a task raises

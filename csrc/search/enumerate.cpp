@@ -44,6 +44,7 @@ class Enumeration::Producer final : public Visitor, public RowSink {
 
   void row(const std::uint32_t* vertices) override {
     if (!open_) return;
+    ++found_;
     block_.insert(block_.end(), vertices, vertices + owner_.columns());
     if (block_.size() == capacity_) flush();
   }

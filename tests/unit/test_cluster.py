@@ -552,9 +552,6 @@ def test_errors_name_the_argument(ray: InlineRay) -> None:
             cluster.count(graph, PATTERNS[0], limit=-1)
         with pytest.raises(mf.ArgumentError, match=r"^limit"):
             cluster.match(graph, PATTERNS[0], limit=-1)
-        distinct: dict[str, Any] = {"distinct": ["a"]}
-        with pytest.raises(mf.ArgumentError, match=r"^distinct: .*motiflux\.match"):
-            cluster.match(graph, PATTERNS[0], **distinct)
         with pytest.raises(mf.ArgumentError, match=r"^pattern\[0\]: limit"):
             cluster.match(graph, PATTERNS[:1], limit=-1)
     with pytest.raises(mf.ClusterError, match="closed"):

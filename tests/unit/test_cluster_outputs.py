@@ -63,8 +63,8 @@ def test_each_pattern_has_a_data_set_of_its_own(ray: InlineRay, tmp_path: Path, 
             cluster.match(subject, PATTERNS[0], output=output)
         with pytest.raises(mf.ArgumentError, match="batch_rows"):
             cluster.match(subject, PATTERNS, output=tmp_path / "other", batch_rows=7)
-        options: Any = {"distinct": ["a"]}
-        with pytest.raises(mf.ArgumentError, match="distinct: expected no such option"):
+        options: Any = {"copies": True}
+        with pytest.raises(mf.ArgumentError, match="copies: expected no such option"):
             cluster.match(subject, patterns, output=tmp_path / "other", **options)
         with pytest.raises(mf.OutputError, match="expected an empty folder"):
             cluster.match(subject, patterns, output=output, names=True)

@@ -57,6 +57,8 @@ def match(  # type: ignore[overload-overlap]  # text is a sequence of texts too,
     edges: bool | Literal["all"] = ...,
     attributes: Sequence[str] = ...,
     names: bool = ...,
+    distinct: Distinct | None = ...,
+    having: Having | None = ...,
 ) -> Matches: ...
 @overload
 def match(
@@ -78,6 +80,8 @@ def match(
     edges: bool | Literal["all"] = ...,
     attributes: Sequence[str] = ...,
     names: bool = ...,
+    distinct: Distinct | None = ...,
+    having: Having | None = ...,
 ) -> list[Matches]: ...
 def match(
     graph: GraphLike,
@@ -248,7 +252,7 @@ def _projected(
     names: bool,
 ) -> Matches:
     """Return the rows of a projection."""
-    from motiflux.api.projecting import rows_projected, why_cpu
+    from motiflux.api.projecting import lister_of, rows_projected
 
     if edges is not False:
         raise ArgumentError("edges", "False beside distinct rows, which have no edges", edges)
@@ -274,15 +278,15 @@ def _projected(
         )
         begin = partial(rows_projected, graph, query, projection, request, block_rows, deadline)
         source = LateRows(begin) if late else begin()
-    planned = time.perf_counter()
+    planned, ran = time.perf_counter(), lister_of(request)
     return Matches(
         WithBar(source, bar.pop_all()),
         layout,
         started=planned,
         plan_seconds=planned - deadline.started,
-        engine="cpu",
-        device="cpu",
-        reason=why_cpu(request),
+        engine=ran.engine,
+        device=ran.device,
+        reason=ran.why,
         batch_rows=block_rows,
         limit=request.limit,
     )

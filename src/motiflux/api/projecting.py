@@ -15,10 +15,11 @@ from motiflux.pattern.asked import Distinct, Having, asked_of, has_return
 from motiflux.pattern.projection import Projection, projection_text
 from motiflux.plan.projection import ProjectedPlan, projected_plan
 from motiflux.request.deadline import Deadline
-from motiflux.request.engine import Outcome
+from motiflux.request.engine import Outcome, Ran
 from motiflux.request.planning import row_plan_options
 from motiflux.request.progress import found_so_far
 from motiflux.request.request import Request
+from motiflux.request.stand_in import StandIn
 from motiflux.result.count import Count
 from motiflux.result.partial import keep_partial
 from motiflux.result.rows import NoRows, RowSource
@@ -51,7 +52,8 @@ def plan_rows(
     if request.copies:
         raise ArgumentError("copies", "False beside distinct rows, which have no copies", True)
     try:
-        return projected_plan(graph, pattern, projection, row_plan_options(request, deadline))
+        options, grouped = row_plan_options(request, deadline), request.elsewhere is not None
+        return projected_plan(graph, pattern, projection, options, grouped=grouped)
     except TimeoutError:
         return None
 
@@ -86,7 +88,28 @@ def rows_projected(
     """Start a listing of the rows of a projection."""
     plan = plan_rows(graph, pattern, projection, request, deadline)
     log.PLAN.debug("%s: %s", _text(pattern, projection), plan)
-    return NoRows(complete=False) if plan is None else list_rows(graph, plan, request, batch_rows, deadline)
+    if plan is None:
+        return NoRows(complete=False)
+    return begin_rows(graph, plan, request, batch_rows, deadline)
+
+
+def begin_rows(
+    graph: Graph, plan: ProjectedPlan, request: Request, batch_rows: int, deadline: Deadline
+) -> RowSource:
+    """Start a listing of at most ``request.limit`` rows of a plan, here or elsewhere."""
+    if request.elsewhere is None:
+        return list_rows(graph, plan, request, batch_rows, deadline)
+    who: StandIn = request.elsewhere
+    return who.projected_rows(graph, plan, request, batch_rows, deadline)
+
+
+def lister_of(request: Request) -> Ran:
+    """Return who lists distinct rows, and the reason for it in words."""
+    if request.elsewhere is None:
+        return Ran("cpu", "cpu", why_cpu(request))
+    who: StandIn = request.elsewhere
+    engine, why = who.engine(None)
+    return Ran(engine.name, engine.device, why)
 
 
 def why_cpu(request: Request) -> str:

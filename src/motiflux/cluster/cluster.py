@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack, cast, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from motiflux.api.counting import count
 from motiflux.api.estimating import estimate
 from motiflux.api.explaining import Explanation, explain
-from motiflux.api.listing import Listing, Search
-from motiflux.api.matching import DEFAULT_BATCH_ROWS, match
+from motiflux.api.matching import match
 from motiflux.api.pattern_list import as_queries, naming_pattern
 from motiflux.api.per_vertex import count_per_edge, count_per_vertex
 from motiflux.api.projecting import projections_of
@@ -21,8 +21,8 @@ from motiflux.api.random_rows import sample
 from motiflux.api.subject import GraphLike
 from motiflux.arguments import check_integer, check_seconds
 from motiflux.cluster.connected import ON_CPUS, Connected
-from motiflux.cluster.engine import ClusterEngine
-from motiflux.cluster.jobs import RowJob, WrittenRows, folders_of, run_jobs
+from motiflux.cluster.jobs import WrittenRows, folders_of
+from motiflux.cluster.listing import Asked, match_query, write_rows
 from motiflux.cluster.options import (
     CensusOptions,
     CountOptions,
@@ -45,11 +45,12 @@ from motiflux.cluster.shards.queries import count_queries_sharded
 from motiflux.cluster.shards.sampling import sample_sharded
 from motiflux.cluster.shards.sharded import ShardedGraph
 from motiflux.cluster.shards.vertices import ShardedImageCounter, count_per_vertex_sharded
-from motiflux.cluster.tasks import Columns, call_whole
+from motiflux.cluster.tasks import call_whole
 from motiflux.errors import ArgumentError, ClusterError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, PatternLike, Query, QueryLike, as_pattern, as_query
 from motiflux.pattern.asked import asks_for_rows
+from motiflux.pattern.projection import Projection
 from motiflux.request.deadline import Deadline
 from motiflux.request.elsewhere import doing_elsewhere
 from motiflux.request.images import ImageCounter
@@ -64,7 +65,6 @@ from motiflux.result.matches import Matches
 from motiflux.result.partial import replace_partial
 
 if TYPE_CHECKING:
-    from motiflux.cluster.gpu_engine import GpuClusterEngine
     from motiflux.cluster.on_gpus import OnGpus
 
 _ONE_PATTERN = "one pattern: a motiflux.Pattern, its text, or a graph of networkx"
@@ -294,9 +294,12 @@ class Cluster(Connected):
     ) -> Matches | list[Matches] | WrittenRows | list[WrittenRows]:
         """List embeddings; see `motiflux.match`.
 
-        Distinct rows are for one machine, and so are rows of a `Query`, but for a sharded graph.
+        Tasks list the rows of patterns, of queries whose patterns are connected, and distinct rows of
+        patterns. Rows of disconnected patterns, and distinct rows of a `Query`, pass through the driver,
+        which holds what `motiflux.match` holds: all parts but one, and the different rows.
         Rows of a sharded graph are ids of vertices, without columns of edges and attributes; it takes a
-        `Query` whose patterns are connected. With ``device="cuda"``, each task has one GPU.
+        `Query` whose patterns are connected, and has no distinct rows. With ``device="cuda"``, each task has
+        one GPU; other graphs have neither rows of a `Query` nor distinct ones then.
 
         Parameters
         ----------
@@ -305,9 +308,11 @@ class Cluster(Connected):
             rows are written into it as a Parquet data set, one file for each task. Without it, rows come back
             as they are found; those that wait for the reader are bounded. The order of rows is unspecified.
             For a list of patterns, the folder has a data set for each: ``pattern-000``, ``pattern-001``, ...
+            Rows that pass through the driver are written by it.
         job
             A name, with `output`: a call with the same name, graph, pattern and options continues where an
-            earlier one was lost or ran out of time.
+            earlier one was lost or ran out of time. Rows that pass through the driver are listed anew then,
+            unless all were written.
 
         Returns
         -------
@@ -322,20 +327,16 @@ class Cluster(Connected):
         gpus = self._on_gpus(graph, options)
         if job is not None and (output is None or not isinstance(job, str) or not job):
             raise ArgumentError("job", "a name, beside output=", job)
-        if asks_for_rows(pattern):
-            raise ArgumentError("pattern", "no DISTINCT: distinct rows are listed by motiflux.match", pattern)
         if isinstance(graph, ShardedGraph):
+            _refuse_rows(pattern, options)
             check_known(options, MatchOptions.__optional_keys__)
+        elif gpus is not None:
+            _refuse_on_gpus(pattern, options)
         if output is not None:
             check_known(options, MatchOptions.__optional_keys__ - {"batch_rows"}, "beside output=")
-        for name in ("distinct", "having"):
-            if options.get(name) is not None:
-                expected = "None on a cluster: distinct rows are listed by motiflux.match"
-                raise ArgumentError(name, expected, options.get(name))
-        queries, several = as_queries(pattern)
-        patterns = [query for query in queries if isinstance(query, Pattern)]
-        if len(patterns) < len(queries) and not isinstance(graph, ShardedGraph):
-            raise ArgumentError("pattern", "patterns; rows of others are listed by motiflux.match", pattern)
+        wanted = options.get("distinct"), options.get("having")
+        queries, several, found_in = projections_of(pattern, *wanted)
+        projections = [None] * len(queries) if found_in is None else found_in
         if several and not queries:
             return []
         with self._here(pattern, gpus):
@@ -346,7 +347,9 @@ class Cluster(Connected):
                     given = queries, options, _chosen(options), folders, job, kind
                     written = write_sharded(self._workers, graph, *given)
                 else:
-                    written = self._write(graph, patterns, folders, job, options)
+                    asked = [Asked(*one) for one in zip(queries, projections, strict=True)]
+                    rest = folders, job, options, _chosen(options)
+                    written = write_rows(self._workers, self._graph(graph), asked, *rest)
                 return written if several else written[0]
             found: list[Matches]
             if isinstance(graph, ShardedGraph):
@@ -356,47 +359,38 @@ class Cluster(Connected):
                     for one in queries
                 ]
             else:
-                data = self._graph(graph)
-                found = match(data, patterns, **options) if several else [match(data, patterns[0], **options)]
+                return self._match_whole(
+                    self._graph(graph), pattern, queries, projections, options, several=several
+                )
             return found if several else found[0]
 
-    def _write(
+    def _match_whole(
         self,
-        subject: GraphLike,
-        patterns: Sequence[Pattern],
-        folders: Sequence[str],
-        job: str | None,
+        graph: Graph,
+        pattern: QueryLike | Sequence[QueryLike],
+        queries: Sequence[Pattern | Query],
+        projections: Sequence[Projection | None],
         options: MatchOptions,
-    ) -> list[WrittenRows]:
-        """Write the rows of each pattern into a data set in a folder of its own."""
-        chosen, graph = _chosen(options), self._graph(subject)
-        with progress_callback(options.get("progress", False), "matching") as callback:
-            device, engine = options.get("device", "auto"), options.get("engine", "auto")
-            request = make_request(**chosen, device=device, engine=engine, progress=callback)
-            edges, names = options.get("edges", False), options.get("names", False)
-            attributes = options.get("attributes", ())
-            listing = Listing(graph, request, DEFAULT_BATCH_ROWS, edges, attributes, names)
-            deadline: Deadline | None = None
-            searches = []
-            for pattern in patterns:
-                listing.columns(pattern)  # raises what it refuses
-                searches.append(Search(listing, pattern, deadline))
-                deadline = searches[-1].deadline
-            assert deadline is not None  # there is a pattern
-            planned = time.perf_counter()
-            jobs = []
-            for at, (pattern, search, folder) in enumerate(zip(patterns, searches, folders, strict=True)):
-                asked, tasks = listing.for_pattern(pattern), None
-                columns = Columns(pattern, edges, tuple(attributes), names)
-                found = cast("ClusterEngine | GpuClusterEngine", search.engine)
-                if search.physical is not None:
-                    tasks = found.row_tasks(graph, search.physical, asked, deadline, columns)
-                if tasks is None:
-                    said = "match: time was up before the search was planned; nothing was written"
-                    raise ClusterError(said)
-                number = f", {at + 1}" if len(patterns) > 1 else ""
-                jobs.append(RowJob(self._workers, tasks, tasks.plan, asked, folder, job, number, tasks.slots))
-            return run_jobs(self._workers, jobs, request, deadline, planned)
+        *,
+        several: bool,
+    ) -> Matches | list[Matches]:
+        """Return the rows of patterns and queries of a graph that fits a node."""
+        chosen = _chosen(options)
+        by_tasks = partial(match_query, self._workers, graph, options=options, chosen=chosen, late=several)
+        if not several and isinstance(queries[0], Query) and projections[0] is None:
+            one = by_tasks(query=queries[0])
+            if one is not None:
+                return one
+        found: Matches | list[Matches] = match(graph, pattern, **options)
+        if isinstance(found, list):
+            for at, (query, projection) in enumerate(zip(queries, projections, strict=True)):
+                if not isinstance(query, Query) or projection is not None:
+                    continue
+                one = by_tasks(query=query)
+                if one is not None:
+                    found[at].close()
+                    found[at] = one
+        return found
 
     @overload
     def estimate(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
@@ -711,8 +705,17 @@ class Cluster(Connected):
         return found
 
 
-def _refuse_on_gpus(pattern: QueryLike | Sequence[QueryLike], options: CountOptions) -> None:
-    """Refuse counts that tasks on GPUs do not make."""
+def _refuse_rows(pattern: QueryLike | Sequence[QueryLike], options: MatchOptions) -> None:
+    """Refuse distinct rows of a sharded graph."""
+    for name in ("distinct", "having"):
+        if options.get(name) is not None:
+            raise ArgumentError(name, "None for rows of a sharded graph", options.get(name))
+    if asks_for_rows(pattern):
+        raise ArgumentError("pattern", "no DISTINCT for rows of a sharded graph", pattern)
+
+
+def _refuse_on_gpus(pattern: QueryLike | Sequence[QueryLike], options: CountOptions | MatchOptions) -> None:
+    """Refuse counts and rows that tasks on GPUs do not make."""
     for name in ("distinct", "having", "copies"):
         if options.get(name):
             raise ArgumentError("device", f"{ON_CPUS} beside {name}=", options["device"])

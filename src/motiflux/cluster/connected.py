@@ -23,11 +23,14 @@ from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.interop import ColumnName
 from motiflux.plan import Plan
+from motiflux.plan.projection import ProjectedPlan
+from motiflux.request.deadline import Deadline
 from motiflux.request.elsewhere import doing_elsewhere
 from motiflux.request.engine import Engine
 from motiflux.request.images import ImageCounter
 from motiflux.request.request import Request, check_device
 from motiflux.request.sampler import Sampler
+from motiflux.result.rows import RowSource
 from motiflux.types import VertexArray
 
 if TYPE_CHECKING:
@@ -251,6 +254,12 @@ class Connected:
     def engine(self, why_host: str | None) -> tuple[Engine, str]:
         """Return the engine; see `motiflux.request.elsewhere`."""
         return self._engine, "a cluster was asked for"
+
+    def projected_rows(
+        self, graph: Graph, plan: ProjectedPlan, request: Request, batch_rows: int, deadline: Deadline
+    ) -> RowSource:
+        """Start a listing of at most ``request.limit`` distinct rows."""
+        return self._engine.projected_rows(graph, plan, request, batch_rows, deadline)
 
     def image_counter(self) -> ImageCounter:
         """Return who counts by images."""

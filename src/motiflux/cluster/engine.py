@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from motiflux import log
-from motiflux.cluster.row_tasks import WholeRows
+from motiflux.cluster.row_tasks import GroupRows, WholeRows
 from motiflux.cluster.rows import ClusterRows
 from motiflux.cluster.shares import Order
 from motiflux.cluster.simulation import expected_tasks
@@ -28,6 +28,7 @@ from motiflux.cpu.subtracting import count_terms
 from motiflux.graph import Graph
 from motiflux.plan.estimate.prediction import Prediction, TasksReport
 from motiflux.plan.physical import Family, PhysicalPlan
+from motiflux.plan.projection import ProjectedPlan
 from motiflux.request.costs import HostWork, host_work
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine, Outcome
@@ -186,6 +187,15 @@ class ClusterEngine(CpuEngine):
     ) -> WholeRows | None:
         """Return the tasks of a listing, into files with these columns; None if time was up before."""
         return WholeRows(self._workers, graph, physical.plan, request, columns)
+
+    def projected_rows(
+        self, graph: Graph, plan: ProjectedPlan, request: Request, batch_rows: int, deadline: Deadline
+    ) -> RowSource:
+        """Start a listing of at most ``request.limit`` distinct rows."""
+        if plan.plan.impossible is not None:
+            return NoRows(complete=True)
+        tasks = GroupRows(self._workers, graph, plan, request)
+        return ClusterRows(self._workers, tasks, request, batch_rows, deadline, tasks.slots)
 
     def notes(self, graph: Graph, physical: PhysicalPlan, request: Request) -> str:
         """Return how the count will be cut."""

@@ -1,23 +1,21 @@
 """Listings into a Parquet data set: one file for each task, and a manifest by which a lost driver goes on.
 
-``_motiflux/`` in the folder of the data set holds ``job.json``; ``driver.json``, the call that goes on with
-it; ``given-N.json`` for each task of root arcs
-before it is handed out; and ``done-N.json`` for each task that ended, with its rows, its file and the tasks
-that search what it handed back.
+The manifest (`motiflux.cluster.data_set`) has ``given-N.json`` for each task of root arcs before it is handed
+out, and ``done-N.json`` for each task that ended, with its rows, its file and the tasks that search what it
+handed back.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import time
-import uuid
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import motiflux
+from motiflux.cluster.data_set import MANIFEST, DataSet, file_name
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.row_tasks import RowTasks, rows_of_task
 from motiflux.cluster.rows import FIRST_WORK, MOST_WORK, ROWS_OF_TASK
@@ -33,9 +31,6 @@ from motiflux.units import grouped, seconds_text
 if TYPE_CHECKING:
     from motiflux.cluster.workers import Workers
 
-MANIFEST = "_motiflux"
-_DRIVER = "driver.json"
-"""The call that goes on with the job: an earlier one that only seemed lost sees it, and ends."""
 _MANIFEST_SECONDS = 0.01
 """Time of the driver to write down a task, in seconds."""
 
@@ -86,14 +81,13 @@ class _TasksOfJob:
     """The tasks of a job that wait, in the place of the shares of other searches."""
 
     shares: Shares
-    folder: Folder
+    data_set: DataSet
     waiting: deque[_Task] = field(default_factory=deque)
     works: dict[int, int] = field(default_factory=dict)
     numbers: int = 0
     rate: float = 0.0
     """Steps per second of the tasks so far; 0 if unknown."""
     wanted: int = 1
-    driver: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
     def least(self) -> float:
@@ -119,33 +113,11 @@ class _TasksOfJob:
             if order is None:
                 return None
             task = self.next(order.share, order.seconds)
-            self.write(f"given-{task.number:06}.json", [task.share, task.work])
+            self.data_set.note(f"given-{task.number:06}.json", [task.share, task.work])
             self.waiting.append(task)
         task = self.waiting.popleft()
         self.works[task.number] = task.work
         return Order(task.number, task.share, self.shares.least)
-
-    def own(self) -> None:
-        """Have this call go on with the job, and an earlier one end that only seemed lost."""
-        self.folder.write_json(f"{MANIFEST}/{_DRIVER}", self.driver)
-
-    @property
-    def owned(self) -> bool:
-        """Whether no other call goes on with the job."""
-        owner: str = self.folder.read_json(f"{MANIFEST}/{_DRIVER}")
-        return owner == self.driver
-
-    def write(self, name: str, content: object) -> None:
-        """Write a file of the manifest.
-
-        Raises
-        ------
-        OutputError
-            Another call goes on with the job.
-        """
-        if not self.owned:
-            raise OutputError(f"{self.folder.uri}: another call has continued this job")
-        self.folder.write_json(f"{MANIFEST}/{name}", content)
 
     def next(self, share: Share, seconds: float) -> _Task:
         """Return a new task."""
@@ -203,15 +175,14 @@ class RowJob:
         self.name = f"match {workers.pattern}{number}"
         self.folder = Folder(output)
         units = tasks.units
+        self.data_set = DataSet(self.folder, name, self._content(plan, units))
         least = _MANIFEST_SECONDS * self.slots
-        self.shares = _TasksOfJob(Shares(units, self.slots, least=least, parts=FEW_PARTS), self.folder)
+        self.shares = _TasksOfJob(Shares(units, self.slots, least=least, parts=FEW_PARTS), self.data_set)
         self.found = 0
         self._rows = rows_of_task(ROWS_OF_TASK, tasks)
-        self.files: dict[str, tuple[int, int]] = {}
-        """Rows and bytes of each file."""
+        self.files = self.data_set.files
         self._steps, self._seconds = 0.0, 0.0
         self.resumed = 0
-        self._checked = self._check(name, plan, units)
 
     @property
     def over(self) -> bool:
@@ -222,7 +193,7 @@ class RowJob:
     def submit(self, order: Order) -> Any:
         """Start a task."""
         bounds = Bounds(work=self.shares.works[order.number], rows=self._rows)
-        return self._tasks.file(self.name, order.share, bounds, self.folder.uri, _file(order.number))
+        return self._tasks.file(self.name, order.share, bounds, self.folder.uri, file_name(order.number))
 
     def take(self, order: Order, done: Done) -> None:
         """Write down the end of a task, with the tasks that follow from it."""
@@ -233,7 +204,7 @@ class RowJob:
             self.shares.rate = self._steps / self._seconds
         self.shares.shares.note(order.share, done.left, done.seconds)
         tasks = self.shares.parts(done.left)
-        self.shares.write(
+        self.data_set.note(
             f"done-{order.number:06}.json",
             {"rows": rows, "bytes": nbytes, "tasks": [[one.number, one.share, one.work] for one in tasks]},
         )
@@ -258,7 +229,7 @@ class RowJob:
             complete = False
         if complete and not self.files:
             self._write_empty()
-        self._check_files()
+        self.data_set.check_files()
         return WrittenRows(
             self.folder.uri,
             self.found,
@@ -271,22 +242,13 @@ class RowJob:
 
     def begin(self) -> None:
         """Begin the job, or continue it."""
-        if self._checked is not None:
-            self.folder.write_json(f"{MANIFEST}/job.json", self._checked)
-        self.shares.own()
-        if self._checked is None:
+        self.data_set.begin()
+        if self.data_set.continues:
             self._continue(self.folder.files(MANIFEST))
 
-    def _check(self, name: str | None, plan: object, units: int) -> dict[str, object] | None:
-        """Return what describes a new job; None if the folder has the same one.
-
-        Raises
-        ------
-        OutputError
-            It has something else.
-        """
-        content: dict[str, object] = {
-            "job": uuid.uuid4().hex if name is None else name,
+    def _content(self, plan: object, units: int) -> dict[str, object]:
+        """Return what the rows depend on."""
+        return {
             "version": motiflux.__version__,
             "graph": self._tasks.digest(),
             "plan": hashlib.sha256(repr(plan).encode()).hexdigest(),
@@ -296,21 +258,6 @@ class RowJob:
             "units": units,
             "rows_of_task": self._rows,
         }
-        files = self.folder.files()
-        known = self.folder.files(MANIFEST)
-        if "job.json" not in known:
-            if files:
-                expected = f"{self.folder.uri}: expected an empty folder, or one of the same job"
-                raise OutputError(f"{expected}, found {len(files)} files")
-            return content
-        before = self.folder.read_json(f"{MANIFEST}/job.json")
-        if name is None or before != json.loads(json.dumps(content)):
-            differing = sorted(key for key in content if before.get(key) != content[key])
-            expected = (
-                f"{self.folder.uri}: expected an empty folder, or the same job, graph, pattern and options"
-            )
-            raise OutputError(f"{expected}; found job {before.get('job')!r}, others: {', '.join(differing)}")
-        return None
 
     def _continue(self, known: dict[str, int]) -> None:
         """Take what the manifest says: tasks that are done count, others wait."""
@@ -341,15 +288,11 @@ class RowJob:
     def _note(self, number: int, rows: int, nbytes: int) -> None:
         self.found += rows
         if rows > 0:
-            self.files[_file(number)] = (rows, nbytes)
+            self.files[file_name(number)] = (rows, nbytes)
 
     def delete_others(self) -> None:
         """Delete the files of tasks that were cancelled after they had written."""
-        if not self.shares.owned:
-            return
-        for name in self.folder.files():
-            if name.endswith(".parquet") and name not in self.files:
-                self.folder.delete(name)
+        self.data_set.delete_others()
 
     def _cut(self, limit: int) -> None:
         """Delete rows beyond the limit."""
@@ -376,18 +319,8 @@ class RowJob:
     def _write_empty(self) -> None:
         """Write a file without rows: the columns of the data set."""
         data = self._tasks.empty_file()
-        self.folder.write(_file(0), data)
-        self.files[_file(0)] = (0, len(data))
-
-    def _check_files(self) -> None:
-        """Compare the files that are there with the manifest."""
-        there = self.folder.files()
-        for name, (_, nbytes) in self.files.items():
-            if there.get(name) != nbytes:
-                raise OutputError(
-                    f"{self.folder.uri}: {name}: expected {nbytes} bytes, found {there.get(name)}; "
-                    "all nodes have to see the same folder"
-                )
+        self.folder.write(file_name(0), data)
+        self.files[file_name(0)] = (0, len(data))
 
 
 def run_jobs(
@@ -435,10 +368,6 @@ def folders_of(output: str, patterns: int | None) -> list[str]:
 
 def _name_of(number: int) -> str:
     return f"pattern-{number:03}"
-
-
-def _file(number: int) -> str:
-    return f"part-{number:06}.parquet"
 
 
 def _is_roots(task: _Task) -> bool:

@@ -12,11 +12,13 @@ from motiflux.cpu.sampling import kinds_apart
 from motiflux.gpu.strategy import DeviceFacts
 from motiflux.graph import Graph
 from motiflux.plan import Plan
+from motiflux.plan.projection import ProjectedPlan
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine
 from motiflux.request.images import ImageCounter
 from motiflux.request.request import Request
 from motiflux.request.sampler import Sampler
+from motiflux.result.rows import RowSource
 from motiflux.types import VertexArray
 
 if TYPE_CHECKING:
@@ -54,6 +56,12 @@ class OnGpus:
         """Return facts of one of the GPUs."""
         self._engine.look(Deadline.after(None))
         return self._engine.facts
+
+    def projected_rows(
+        self, graph: Graph, plan: ProjectedPlan, request: Request, batch_rows: int, deadline: Deadline
+    ) -> RowSource:
+        """Start a listing of at most ``request.limit`` distinct rows, on CPUs."""
+        return self._host.projected_rows(graph, plan, request, batch_rows, deadline)
 
     def image_counter(self) -> ImageCounter:
         """Return who counts by images."""

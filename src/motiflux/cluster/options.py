@@ -50,6 +50,8 @@ class MatchOptions(ExactOptions, total=False):
     edges: bool | Literal["all"]
     attributes: Sequence[str]
     names: bool
+    distinct: Distinct | None
+    having: Having | None
 
 
 class VertexOptions(ExactOptions, total=False):

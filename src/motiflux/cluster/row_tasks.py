@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from motiflux.cluster.case_tasks import QueryListing, empty_file, rows_of_cases, write_cases
 from motiflux.cluster.digests import digest_of
 from motiflux.cluster.shares import Share
 from motiflux.cluster.tasks import (
     Bounds,
     Columns,
+    Done,
     native_search,
     parquet_of,
     plain,
+    rows_of_groups,
     rows_of_share,
+    write_groups,
     write_share,
 )
+from motiflux.cpu.projection import prepare_rows
 from motiflux.graph import Graph
 from motiflux.plan import Plan
 from motiflux.request.request import Request
@@ -74,24 +80,33 @@ class WholeRows:
         Number of tasks that can run at a time.
     """
 
+    lists: Callable[..., Done] = staticmethod(rows_of_share)
+    writes: Callable[..., Done] = staticmethod(write_share)
+
     def __init__(
-        self, workers: Workers, graph: Graph, plan: Plan, request: Request, columns: Columns | None = None
+        self, workers: Workers, graph: Graph, plan: Any, request: Request, columns: Columns | None = None
     ) -> None:
         self._workers, self._graph = workers, graph
-        self.plan, self.slots, self.images = plan, workers.slots, images_of_plan(plan)
-        self.units = 0 if plan.impossible is not None else native_search(graph, plan, request).units
+        self.plan, self.slots, self.images = plan, workers.slots, self._images(plan)
+        self.units = self._root_arcs(graph, plan, request)
         self._content: Any = (plan, plain(request))
         self._job: Any = None
         self.columns = columns
 
+    def _root_arcs(self, graph: Graph, plan: Plan, request: Request) -> int:
+        return 0 if plan.impossible is not None else native_search(graph, plan, request).units
+
+    def _images(self, plan: Any) -> int:
+        return images_of_plan(plan)
+
     def rows(self, name: str, share: Share, bounds: Bounds) -> Any:
         """Start a task that returns rows."""
-        return self._workers.submit(rows_of_share, name, self._shared(), share, bounds, cpus=1)
+        return self._workers.submit(self.lists, name, self._shared(), share, bounds, cpus=1)
 
     def file(self, name: str, share: Share, bounds: Bounds, folder: str, file: str) -> Any:
         """Start a task that writes rows into a file."""
         given = (self._shared(), share, bounds, folder, file, self.columns)
-        return self._workers.submit(write_share, name, *given, cpus=1)
+        return self._workers.submit(self.writes, name, *given, cpus=1)
 
     def renew(self) -> None:
         """Share the graph again."""
@@ -103,7 +118,8 @@ class WholeRows:
         return self._job
 
     def _new_job(self, *, again: bool = False) -> Any:
-        return self._workers.job(self._graph, self._content, self.units, plan=self.plan, again=again)
+        plan = self.plan if isinstance(self.plan, Plan) else None
+        return self._workers.job(self._graph, self._content, self.units, plan=plan, again=again)
 
     def digest(self) -> str:
         """Return a digest of the graph."""
@@ -113,6 +129,47 @@ class WholeRows:
         """Return a file without rows."""
         assert self.columns is not None
         return parquet_of(self._graph, self.columns, [])[1]
+
+
+class GroupRows(WholeRows):
+    """Distinct rows of a pattern: shares have different ones, as the plan's first vertex is returned.
+
+    The plan is a `motiflux.plan.projection.ProjectedPlan`.
+    """
+
+    lists = staticmethod(rows_of_groups)
+    writes = staticmethod(write_groups)
+
+    def _root_arcs(self, graph: Graph, plan: Any, request: Request) -> int:
+        return 0 if plan.plan.impossible is not None else prepare_rows(graph, plan, request).units
+
+    def _images(self, plan: Any) -> int:
+        return 1
+
+
+class CaseRows(WholeRows):
+    """Rows of a query: its plan is a `motiflux.cluster.case_tasks.QueryListing`."""
+
+    lists = staticmethod(rows_of_cases)
+    writes = staticmethod(write_cases)
+
+    def __init__(
+        self, workers: Workers, graph: Graph, listing: QueryListing, request: Request, columns: Columns
+    ) -> None:
+        super().__init__(workers, graph, listing, request, columns)
+        plans = [one.plan for one in listing.cases]
+        self.plan = request.semantics.value, request.symmetry.value, plans
+
+    def _root_arcs(self, graph: Graph, plan: Any, request: Request) -> int:
+        units: int = plan.units
+        return units
+
+    def _images(self, plan: Any) -> int:
+        return max((images_of_plan(one.plan) for one in plan.cases), default=1)
+
+    def empty_file(self) -> bytes:
+        """Return a file without rows."""
+        return empty_file(self._graph, *self._content)
 
 
 class GpuRows(WholeRows):

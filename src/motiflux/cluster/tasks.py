@@ -20,11 +20,12 @@ from motiflux.cluster.shares import Share
 from motiflux.cpu import native
 from motiflux.cpu.engine import CpuEngine
 from motiflux.cpu.image_counts import count_all_images
+from motiflux.cpu.projection import native_projection, prepare_rows
 from motiflux.cpu.sampling import draw_groups, sample_graph
 from motiflux.errors import ClusterError
 from motiflux.graph import AdjacencyKey, Graph
 from motiflux.packages import require
-from motiflux.pattern import Pattern
+from motiflux.pattern import Pattern, Query
 from motiflux.plan import Plan
 from motiflux.plan.native_plan import native_problem
 from motiflux.request.deadline import Deadline
@@ -195,13 +196,18 @@ def _search(
     graph, plan, request, made = content_of(job)
     if "search" not in made:
         search = native_search(graph, plan, replace(request, threads=threads), images=images)
-        if search.units != job.units:
-            raise ClusterError(
-                f"graph: expected {job.units:,} root arcs, as on the driver, found {search.units:,} "
-                f"on node {os.uname().nodename}"
-            )
+        check_units(search.units, job.units)
         made["search"] = search
     return made["search"], plan, graph, request
+
+
+def check_units(found: int, expected: int) -> None:
+    """Raise `ClusterError` if a search has another number of root arcs than on the driver."""
+    if found != expected:
+        raise ClusterError(
+            f"graph: expected {expected:,} root arcs, as on the driver, found {found:,} "
+            f"on node {os.uname().nodename}"
+        )
 
 
 def count_share(job: Job, share: Share, bounds: Bounds) -> Done:
@@ -239,8 +245,19 @@ def rows_of_blocks(plan: Plan, blocks: Sequence[VertexArray]) -> VertexArray:
 def list_on_cpu(job: Job, share: Share, bounds: Bounds) -> tuple[list[VertexArray], Share, int]:
     """Return the rows of a share in blocks, without images, what is left, and the reason for the end."""
     search, plan, _, _ = _search(job, 1)
+    return list_search(search, plan.order, share, bounds)
+
+
+def list_search(
+    search: _native.NativePlan,
+    order: Sequence[int],
+    share: Share,
+    bounds: Bounds,
+    projection: native.Projection | None = None,
+) -> tuple[list[VertexArray], Share, int]:
+    """List a share on one thread: return the blocks, what is left, and the reason for the end."""
     portion = (share, bounds.seconds, bounds.work, bounds.rows)
-    found = _native.Rows(search, plan.order, 1, 1 << 16, None, None, None, portion)
+    found = _native.Rows(search, order, 1, 1 << 16, None, None, projection, portion)
     try:
         blocks = []
         while (block := found.next(None)) is not None:
@@ -252,12 +269,19 @@ def list_on_cpu(job: Job, share: Share, bounds: Bounds) -> tuple[list[VertexArra
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of rows, as for `motiflux.match`, and the pattern that they are of."""
+    """The columns of rows, as for `motiflux.match`, and the pattern that they are of.
 
-    pattern: Pattern
+    Parameters
+    ----------
+    returned
+        The query vertices of distinct rows; None: all, and rows are not distinct.
+    """
+
+    pattern: Pattern | Query
     edges: bool | Literal["all"]
     attributes: tuple[str, ...]
     names: bool
+    returned: tuple[int, ...] | None = None
 
 
 class BlockSource:
@@ -289,20 +313,55 @@ def write_share(job: Job, share: Share, bounds: Bounds, folder: str, name: str, 
     return watch.done(written, left, stop, sum(map(len, blocks)))
 
 
+def rows_of_groups(job: Job, share: Share, bounds: Bounds) -> Done:
+    """List the distinct rows of a share, in internal ids, [rows, returned vertices] uint32.
+
+    The result depends on the share alone, as that of `rows_of_share`.
+    """
+    watch = Watch()
+    blocks, left, stop = _groups(job, share, bounds)
+    plan = content_of(job)[1]
+    empty = np.empty((0, len(plan.projection.returned)), np.uint32)
+    return watch.done(np.concatenate([empty, *blocks]), left, stop, sum(map(len, blocks)))
+
+
+def write_groups(job: Job, share: Share, bounds: Bounds, folder: str, name: str, columns: Columns) -> Done:
+    """Write the distinct rows of a share into a file, as `write_share`."""
+    watch = Watch()
+    blocks, left, stop = _groups(job, share, bounds)
+    written = write_file(folder, name, *parquet_of(content_of(job)[0], columns, blocks))
+    return watch.done(written, left, stop, sum(map(len, blocks)))
+
+
+def _groups(job: Job, share: Share, bounds: Bounds) -> tuple[list[VertexArray], Share, int]:
+    """Return the distinct rows of a share in blocks, what is left, and the reason for the end."""
+    graph, plan, request, made = content_of(job)
+    if "search" not in made:
+        made["search"] = prepare_rows(graph, plan, replace(request, threads=1))
+        check_units(made["search"].units, job.units)
+    return list_search(made["search"], (), share, bounds, native_projection(plan, request))
+
+
 def write_blocks(
     graph: Graph, plan: Plan, blocks: Sequence[VertexArray], folder: str, name: str, columns: Columns
 ) -> tuple[int, int]:
     """Write all images of the rows of blocks; return their number and the file's size."""
     images = Images(plan)
-    rows, data = parquet_of(graph, columns, [images.of(block) for block in blocks])
-    if rows > 0:
-        Folder(folder).write(name, data)
-    return rows, len(data) if rows > 0 else 0
+    return write_file(folder, name, *parquet_of(graph, columns, [images.of(block) for block in blocks]))
+
+
+def write_file(folder: str, name: str, rows: int, data: bytes) -> tuple[int, int]:
+    """Write a file, unless it has no rows; return the number of rows and the file's size."""
+    if rows == 0:
+        return 0, 0
+    Folder(folder).write(name, data)
+    return rows, len(data)
 
 
 def parquet_of(graph: Graph, columns: Columns, blocks: Sequence[Block]) -> tuple[int, bytes]:
     """Return the number of rows of blocks, and the rows as a Parquet file."""
     pattern = columns.pattern
+    assert isinstance(pattern, Pattern)
     choosing = columns.edges == "all" or bool(columns.edges and pattern.comparisons)
     layout = RowColumns(
         graph,
@@ -312,6 +371,7 @@ def parquet_of(graph: Graph, columns: Columns, blocks: Sequence[Block]) -> tuple
         names=columns.names,
         choices=choosing,
         threads=1,
+        returned=columns.returned,
     )
     source: RowSource = BlockSource(blocks)
     if choosing:

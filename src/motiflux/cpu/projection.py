@@ -20,8 +20,8 @@ def count_rows(graph: Graph, plan: ProjectedPlan, request: Request, deadline: De
     if plan.plan.impossible is not None:
         return Outcome(0, True)
     total, reason = _native.count_rows(
-        _prepare(graph, plan, request),
-        _native_projection(plan, request),
+        prepare_rows(graph, plan, request),
+        native_projection(plan, request),
         request.threads,
         native.native_limit(request.limit),
         deadline.left(),
@@ -41,13 +41,13 @@ def list_rows(
     if plan.plan.impossible is not None:
         return NoRows(complete=True)
     rows = native.Rows(
-        _prepare(graph, plan, request),
+        prepare_rows(graph, plan, request),
         (),
         threads=request.threads,
         block_rows=batch_rows,
         limit=request.limit,
         timeout=deadline.left(),
-        projection=_native_projection(plan, request),
+        projection=native_projection(plan, request),
     )
     return _ProjectedRows(rows, _progress(request, deadline))
 
@@ -68,11 +68,13 @@ class _ProjectedRows:
         return self._rows.stop is native.Stop.NONE
 
 
-def _native_projection(plan: ProjectedPlan, request: Request) -> native.Projection:
+def native_projection(plan: ProjectedPlan, request: Request) -> native.Projection:
+    """Return the projection for the native search of its plan."""
     return *plan.native, request.tuning["witness"] == "first"
 
 
-def _prepare(graph: Graph, plan: ProjectedPlan, request: Request) -> _native.NativePlan:
+def prepare_rows(graph: Graph, plan: ProjectedPlan, request: Request) -> _native.NativePlan:
+    """Return the native search of the rows of a projection."""
     tuning = request.tuning
     return native_problem(
         graph,

@@ -88,7 +88,7 @@ class ProjectedPlan:
 
 
 def projected_plan(
-    graph: Graph, pattern: Pattern, projection: Projection, options: PlanOptions
+    graph: Graph, pattern: Pattern, projection: Projection, options: PlanOptions, *, grouped: bool = False
 ) -> ProjectedPlan:
     """Return the plan of a projection, kept with the graph.
 
@@ -96,6 +96,8 @@ def projected_plan(
     ----------
     options
         Of a listing.
+    grouped
+        Whether the first level is returned in any case, so that parts of the search have different rows.
 
     Raises
     ------
@@ -107,12 +109,12 @@ def projected_plan(
         The deadline passed while candidates were filtered.
     """
     check_symmetry(options.semantics, options.symmetry, pattern)
-    key = ("projected plan", pattern, projection, options)
-    return graph.memo.get(key, lambda: _projected_plan(graph, pattern, projection, options))
+    key = ("projected plan", pattern, projection, options, grouped)
+    return graph.memo.get(key, lambda: _projected_plan(graph, pattern, projection, options, grouped))
 
 
 def _projected_plan(
-    graph: Graph, pattern: Pattern, projection: Projection, options: PlanOptions
+    graph: Graph, pattern: Pattern, projection: Projection, options: PlanOptions, grouped: bool
 ) -> ProjectedPlan:
     bound = bind(pattern, graph)
     key = space = None
@@ -125,12 +127,14 @@ def _projected_plan(
         return ProjectedPlan(replace(empty, asked=pattern), projection)
     builder = PlanBuilder(graph, pattern, options, bound, key, space)
     breaking = row_restrictions(pattern, projection, options, directed=graph.directed)
-    if options.switches["order"] == "given":
-        orders = [given_order(bound, builder.model)]
-    elif projection.returned:
-        orders = projected_orders(
-            bound, builder.model, frozenset(projection.returned), frozenset(projection.counted)
-        )
+    given = given_order(bound, builder.model) if options.switches["order"] == "given" else None
+    returned = frozenset(projection.returned)
+    if given is not None and not (grouped and given.vertices[0] not in returned):
+        orders = [given]
+    elif returned:
+        orders = projected_orders(bound, builder.model, returned, frozenset(projection.counted))
+        if grouped:
+            orders = [order for order in orders if order.vertices[0] in returned]
     else:
         orders = promising_orders(bound, builder.model, tails=False)
     plans = [ProjectedPlan(builder.projected(order, breaking), projection) for order in orders]

@@ -6,10 +6,13 @@ from typing import Protocol
 
 from motiflux.graph import Graph
 from motiflux.plan import Plan
+from motiflux.plan.projection import ProjectedPlan
+from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Engine
 from motiflux.request.images import ImageCounter
 from motiflux.request.request import Request
 from motiflux.request.sampler import Sampler
+from motiflux.result.rows import RowSource
 from motiflux.types import VertexArray
 
 
@@ -24,6 +27,11 @@ class StandIn(Protocol):
         why_host
             The reason for the CPU if no engine on GPUs can execute the request; None if some can.
         """
+
+    def projected_rows(
+        self, graph: Graph, plan: ProjectedPlan, request: Request, batch_rows: int, deadline: Deadline
+    ) -> RowSource:
+        """Start a listing of at most ``request.limit`` distinct rows."""
 
     def image_counter(self) -> ImageCounter:
         """Return who counts by images."""

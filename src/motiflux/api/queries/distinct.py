@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from motiflux import log
 from motiflux.api.listing import Listing
-from motiflux.api.projecting import plan_rows, why_cpu
+from motiflux.api.projecting import begin_rows, plan_rows, why_cpu
 from motiflux.api.queries.induced import without_induced
 from motiflux.api.queries.rows import CaseSearch
 from motiflux.conditions import Operator
-from motiflux.cpu.projection import count_rows, list_rows
+from motiflux.cpu.projection import count_rows
 from motiflux.errors import ArgumentError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, Query
@@ -154,7 +154,7 @@ class DistinctSearch:
                 return _OneRow(
                     len(columns), there=found.value > 0, complete=found.complete or found.value > 0
                 )
-            rows = list_rows(graph, plan, request, _BLOCK_ROWS, deadline)
+            rows = begin_rows(graph, plan, request, _BLOCK_ROWS, deadline)
             if len(there) == len(columns):
                 return rows
             return ChangedRows(rows, partial(widened, there, len(columns)))

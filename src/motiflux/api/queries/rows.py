@@ -54,24 +54,29 @@ class QuerySearch:
         The columns of its rows.
     ran
         The engine of the first search.
+    query
+        The query, in which induced matching may be written out.
+    cases
+        The search of each case.
     """
 
     def __init__(self, listing: Listing, query: Query, deadline: Deadline) -> None:
         query, request = without_induced(query, listing.request, directed=listing.graph.directed)
-        self._listing = listing = replace(listing, request=request)
+        self.listing = listing = replace(listing, request=request)
         self._deadline = deadline
         directed = listing.graph.directed
         shapes: Sequence[Shape] = query.shapes
         if request.symmetry is Symmetry.SUBGRAPHS:
             shapes = distinct_shapes(shapes, directed=directed)
-        self._cases: list[CaseSearch] = []
+        self.cases: list[CaseSearch] = []
         for shape in shapes:
             check_symmetry_of(shape, request)
             if shape.overlaps and listing.edges == "all":
                 raise ArgumentError("edges", "True or False beside OR across edges", "all")
             for case in (one for one in shape.cases if one.without is not None):
-                self._cases.append(CaseSearch(listing, shape, case, deadline))
-        columns = [case.columns for case in self._cases]
+                self.cases.append(CaseSearch(listing, shape, case, deadline))
+        columns = [case.columns for case in self.cases]
+        self.query = query
         self.columns = QueryColumns(
             listing.graph,
             query,
@@ -81,14 +86,14 @@ class QuerySearch:
             names=listing.names,
         )
         self._width = 1 + max(sum(one.widths) for one in columns)
-        self.ran: Ran = self._cases[0].ran
+        self.ran: Ran = self.cases[0].ran
 
     def begin(self) -> RowSource:
         """Begin the first search; the others follow when rows are taken."""
         begin: list[Callable[[int | None], RowSource]] = [
-            partial(case.begin, number, self._width) for number, case in enumerate(self._cases)
+            partial(case.begin, number, self._width) for number, case in enumerate(self.cases)
         ]
-        return RowsInTurn(begin, self._listing.request.limit)
+        return RowsInTurn(begin, self.listing.request.limit)
 
 
 def count_rows(
@@ -119,9 +124,9 @@ class CaseSearch:
     """The search for the rows of one case."""
 
     def __init__(self, listing: Listing, shape: Shape, case: Case, deadline: Deadline) -> None:
-        self._listing = listing
-        self._shape = shape
-        self._case = case
+        self.listing = listing
+        self.shape = shape
+        self.case = case
         request = listing.request
         own = request.symmetry if shape.is_pattern else Symmetry.EMBEDDINGS
         plain = replace(listing, request=replace(request, symmetry=own), attributes=())
@@ -131,25 +136,25 @@ class CaseSearch:
             plain = replace(plain, edges=False)
         if len(patterns) > 1:
             check_apart(shape, request)
-        self._searches = [Search(plain, pattern, deadline) for pattern in patterns]
+        self.searches = [Search(plain, pattern, deadline) for pattern in patterns]
         self._deadline = deadline
-        self.ran = self._searches[0].ran
+        self.ran = self.searches[0].ran
 
     def begin(self, number: int, width: int, limit: int | None) -> RowSource:
         """Begin the search; only rows of whole patterns are limited, as others are filtered."""
-        listing = self._listing
+        listing = self.listing
         try:
-            filters = filters_of(listing.graph, listing.request, self._shape, self.columns, self._deadline)
+            filters = filters_of(listing.graph, listing.request, self.shape, self.columns, self._deadline)
         except OutOfTimeError:
             return NoRows(complete=False)
-        if len(self._searches) == 1:
-            source = self._searches[0].begin(limit=None if filters else limit)
+        if len(self.searches) == 1:
+            source = self.searches[0].begin(limit=None if filters else limit)
         else:
             source = self._beside()
             if listing.request.semantics is not Semantics.HOMOMORPHISM:
                 source = ChangedRows(source, partial(_different, self._rivals()))
-        if self._case.joint is not None:
-            source = self._chosen(source, self._case.joint)
+        if self.case.joint is not None:
+            source = self._chosen(source, self.case.joint)
         return ChangedRows(source, partial(of_case, number, width, filters))
 
     def counted(self, limit: int | None) -> tuple[int, bool] | None:
@@ -157,8 +162,8 @@ class CaseSearch:
 
         With more than `limit`, counting may stop.
         """
-        listing, case = self._listing, self._case
-        if case.joint is None or case.apart or self._shape.absent or not joins(case):
+        listing, case = self.listing, self.case
+        if case.joint is None or case.apart or self.shape.absent or not joins(case):
             return None
         first = len(case.parts[0].vertices)
         rivals = [] if listing.request.semantics is Semantics.HOMOMORPHISM else self._rivals()
@@ -171,14 +176,14 @@ class CaseSearch:
         if not complete:
             return 0, False
         try:
-            source = None if same_rows(case) else self._searches[0].begin(limit=None)
+            source = None if same_rows(case) else self.searches[0].begin(limit=None)
             return related.count(source, held, limit)
         except NotSeparateError:
             return None
 
     def _chosen(self, source: RowSource, joint: PartsTogether) -> RowSource:
         """Return the rows of all parts that have a choice of copies, with the copies if these are listed."""
-        listing, case = self._listing, self._case
+        listing, case = self.listing, self.case
         places = [vertex for part in case.parts for vertex in part.vertices]
         choices = Choices(listing.graph, joint, every=listing.edges == "all")
         if not any(self.columns.chooses):
@@ -198,22 +203,22 @@ class CaseSearch:
         found: list[tuple[int, int]] = []
         before: list[tuple[int, QueryVertex]] = []
         first = 0
-        for part, width in zip(self._case.parts, self.columns.widths, strict=True):
+        for part, width in zip(self.case.parts, self.columns.widths, strict=True):
             own = [(first + at, vertex) for at, vertex in enumerate(part.pattern.vertices)]
             found += [(x, y) for x, one in before for y, other in own if both_vertices(one, other)]
             before += own
-            first += len(own) if self._case.joint is not None else width
+            first += len(own) if self.case.joint is not None else width
         return found
 
     def _beside(self) -> RowSource:
         """Return the rows of the parts beside each other: those of all but the largest are held."""
         held = []
-        for at in range(1, len(self._searches)):
+        for at in range(1, len(self.searches)):
             rows, complete = self._held(at)
             if not complete:
                 return NoRows(complete=False)
             held.append(rows)
-        return BesideRows(self._searches[0].begin(limit=None), held, self._deadline.check)
+        return BesideRows(self.searches[0].begin(limit=None), held, self._deadline.check)
 
     def _held(self, at: int) -> tuple[VertexArray, bool]:
         """Return all rows of a part, and whether nothing was cut.
@@ -223,7 +228,7 @@ class CaseSearch:
         PatternError
             There are too many.
         """
-        rows, complete = all_rows(self._searches[at].begin(limit=None), MAX_HELD)
+        rows, complete = all_rows(self.searches[at].begin(limit=None), MAX_HELD)
         if rows is None:
             pattern = self.columns.case.parts[at].pattern
             raise PatternError(

@@ -1,0 +1,126 @@
+"""The folder of a data set: its files, and the manifest that says whose they are.
+
+``_motiflux/`` in the folder holds ``job.json``, what the rows depend on, and ``driver.json``, the call that
+goes on with the job.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+
+from motiflux.cluster.folder import Folder
+from motiflux.errors import OutputError
+
+MANIFEST = "_motiflux"
+_DRIVER = "driver.json"
+"""The call that goes on with the job: an earlier one that only seemed lost sees it, and ends."""
+_JOB = "job.json"
+
+
+class DataSet:
+    """A folder whose files are rows.
+
+    Parameters
+    ----------
+    content
+        What the rows depend on; a job of the same name with other content is refused.
+    name
+        The name of the job; None for one that cannot be continued.
+
+    Attributes
+    ----------
+    files
+        Rows and bytes of each file.
+    continues
+        Whether the folder has the same job.
+
+    Raises
+    ------
+    OutputError
+        The folder has something else.
+    """
+
+    def __init__(self, folder: Folder, name: str | None, content: Mapping[str, object]) -> None:
+        self.folder = folder
+        self.files: dict[str, tuple[int, int]] = {}
+        self.token = uuid.uuid4().hex
+        self._content = {"job": self.token if name is None else name, **content}
+        self.continues = self._is_there(name)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of all files."""
+        return sum(rows for rows, _ in self.files.values())
+
+    def _is_there(self, name: str | None) -> bool:
+        folder, files = self.folder, self.folder.files()
+        if _JOB not in folder.files(MANIFEST):
+            if files:
+                expected = f"{folder.uri}: expected an empty folder, or one of the same job"
+                raise OutputError(f"{expected}, found {len(files)} files")
+            return False
+        before, content = folder.read_json(f"{MANIFEST}/{_JOB}"), self._content
+        if name is None or before != json.loads(json.dumps(content)):
+            differing = sorted(key for key in content if before.get(key) != content[key])
+            expected = f"{folder.uri}: expected an empty folder, or the same job, graph, pattern and options"
+            raise OutputError(f"{expected}; found job {before.get('job')!r}, others: {', '.join(differing)}")
+        return True
+
+    def begin(self) -> None:
+        """Have this call go on with the job, and an earlier one end that only seemed lost."""
+        if not self.continues:
+            self.folder.write_json(f"{MANIFEST}/{_JOB}", self._content)
+        self.folder.write_json(f"{MANIFEST}/{_DRIVER}", self.token)
+
+    @property
+    def owned(self) -> bool:
+        """Whether no other call goes on with the job."""
+        owner: str = self.folder.read_json(f"{MANIFEST}/{_DRIVER}")
+        return owner == self.token
+
+    def check_owned(self) -> None:
+        """Raise `OutputError` if another call goes on with the job."""
+        if not self.owned:
+            raise OutputError(f"{self.folder.uri}: another call has continued this job")
+
+    def note(self, name: str, content: object) -> None:
+        """Write a file of the manifest.
+
+        Raises
+        ------
+        OutputError
+            Another call goes on with the job.
+        """
+        self.check_owned()
+        self.folder.write_json(f"{MANIFEST}/{name}", content)
+
+    def delete_others(self) -> None:
+        """Delete files of rows that are none of `files`, unless another call goes on with the job."""
+        if not self.owned:
+            return
+        for name in self.folder.files():
+            if name.endswith(".parquet") and name not in self.files:
+                self.folder.delete(name)
+
+    def check_files(self) -> None:
+        """Compare the files that are there with `files`.
+
+        Raises
+        ------
+        OutputError
+            One is missing or has another size.
+        """
+        there = self.folder.files()
+        for name, (_, nbytes) in self.files.items():
+            if there.get(name) != nbytes:
+                raise OutputError(
+                    f"{self.folder.uri}: {name}: expected {nbytes} bytes, found {there.get(name)}; "
+                    "all nodes have to see the same folder"
+                )
+
+
+def file_name(number: int, driver: str = "") -> str:
+    """Return the name of a file of rows; of a call that writes itself, with a part of its token."""
+    return f"part-{driver[:8]}{'-' if driver else ''}{number:06}.parquet"
