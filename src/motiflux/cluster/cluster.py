@@ -36,6 +36,7 @@ from motiflux.cluster.options import (
 from motiflux.cluster.shards.census import census_sharded
 from motiflux.cluster.shards.counting import count_sharded, patterns_of
 from motiflux.cluster.shards.distinct import count_distinct_sharded
+from motiflux.cluster.shards.distinct_rows import match_distinct_sharded
 from motiflux.cluster.shards.edge_calls import count_per_edge_sharded, edge_orbits_sharded
 from motiflux.cluster.shards.estimating import estimate_sharded
 from motiflux.cluster.shards.explaining import explain_sharded
@@ -298,8 +299,9 @@ class Cluster(Connected):
         patterns. Rows of disconnected patterns, and distinct rows of a `Query`, pass through the driver,
         which holds what `motiflux.match` holds: all parts but one, and the different rows.
         Rows of a sharded graph are ids of vertices, without columns of edges and attributes; it takes a
-        `Query` whose patterns are connected, and has no distinct rows. With ``device="cuda"``, each task has
-        one GPU; other graphs have neither rows of a `Query` nor distinct ones then.
+        `Query` whose patterns are connected. Distinct rows have to fit into the graph's `memory` here. With
+        ``device="cuda"``, each task has one GPU; there are no distinct rows then, and rows of a `Query` of a
+        sharded graph only.
 
         Parameters
         ----------
@@ -328,13 +330,14 @@ class Cluster(Connected):
         if job is not None and (output is None or not isinstance(job, str) or not job):
             raise ArgumentError("job", "a name, beside output=", job)
         if isinstance(graph, ShardedGraph):
-            _refuse_rows(pattern, options)
             check_known(options, MatchOptions.__optional_keys__)
-        elif gpus is not None:
+        wanted = options.get("distinct"), options.get("having")
+        if gpus is not None and (
+            wanted != (None, None) or asks_for_rows(pattern) or not isinstance(graph, ShardedGraph)
+        ):
             _refuse_on_gpus(pattern, options)
         if output is not None:
             check_known(options, MatchOptions.__optional_keys__ - {"batch_rows"}, "beside output=")
-        wanted = options.get("distinct"), options.get("having")
         queries, several, found_in = projections_of(pattern, *wanted)
         projections = [None] * len(queries) if found_in is None else found_in
         if several and not queries:
@@ -344,7 +347,8 @@ class Cluster(Connected):
                 folders = folders_of(os.fspath(output), len(queries) if several else None)
                 kind = _kind_of(gpus)
                 if isinstance(graph, ShardedGraph):
-                    given = queries, options, _chosen(options), folders, job, kind
+                    both = list(zip(queries, projections, strict=True))
+                    given = both, options, _chosen(options), folders, job, kind
                     written = write_sharded(self._workers, graph, *given)
                 else:
                     asked = [Asked(*one) for one in zip(queries, projections, strict=True)]
@@ -356,7 +360,9 @@ class Cluster(Connected):
                 workers, chosen, kind = self._workers, _chosen(options), _kind_of(gpus)
                 found = [
                     match_sharded(workers, graph, one, options, chosen, late=several, kind=kind)
-                    for one in queries
+                    if projection is None
+                    else match_distinct_sharded(workers, graph, one, projection, options, chosen)
+                    for one, projection in zip(queries, projections, strict=True)
                 ]
             else:
                 return self._match_whole(
@@ -703,15 +709,6 @@ class Cluster(Connected):
         if found is None:
             raise ClusterError(f"{name}: the cluster has had no free node for {_BEGIN_SECONDS:g} s")
         return found
-
-
-def _refuse_rows(pattern: QueryLike | Sequence[QueryLike], options: MatchOptions) -> None:
-    """Refuse distinct rows of a sharded graph."""
-    for name in ("distinct", "having"):
-        if options.get(name) is not None:
-            raise ArgumentError(name, "None for rows of a sharded graph", options.get(name))
-    if asks_for_rows(pattern):
-        raise ArgumentError("pattern", "no DISTINCT for rows of a sharded graph", pattern)
 
 
 def _refuse_on_gpus(pattern: QueryLike | Sequence[QueryLike], options: CountOptions | MatchOptions) -> None:

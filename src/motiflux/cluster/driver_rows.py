@@ -7,19 +7,63 @@ token of their call in their names, and those of other calls are deleted.
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+import motiflux
 from motiflux.cluster.data_set import MANIFEST, DataSet, file_name
-from motiflux.cluster.jobs import WrittenRows
+from motiflux.cluster.folder import Folder
+from motiflux.cluster.jobs import RowJob, WrittenRows, run_jobs
 from motiflux.cluster.rows import ROWS_OF_TASK
 from motiflux.io.arrow.batches import ArrowTables
 from motiflux.packages import require
+from motiflux.pattern import Pattern, Query
+from motiflux.pattern.projection import Projection
 from motiflux.request.deadline import Deadline
+from motiflux.request.progress import of_equal_parts
 from motiflux.request.reports import ProgressCallback, ProgressReport
+from motiflux.request.request import Request
 from motiflux.result.matches import Matches
+
+if TYPE_CHECKING:
+    from motiflux.cluster.workers import Workers
 
 _DONE = "done-000000.json"
 _CALL = "match: output="
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What rows that pass through the driver depend on.
+
+    Parameters
+    ----------
+    graph
+        A digest of the graph.
+    columns
+        The options that columns depend on.
+    """
+
+    graph: str
+    query: Pattern | Query
+    projection: Projection | None
+    request: Request
+    columns: tuple[object, ...]
+
+    @property
+    def content(self) -> dict[str, object]:
+        """The same for the manifest of a data set."""
+        return {
+            "version": motiflux.__version__,
+            "graph": self.graph,
+            "pattern": str(self.query),
+            "distinct": repr(self.projection),
+            "semantics": [self.request.semantics.value, self.request.symmetry.value],
+            "columns": repr(self.columns),
+            "limit": self.request.limit,
+            "rows_of_task": ROWS_OF_TASK,
+        }
 
 
 class DriverRows:
@@ -29,12 +73,15 @@ class DriverRows:
     ----------
     matches
         The rows; their search begins when they are taken.
-    limit
-        Their maximum number.
+    folder
+        The folder of the data set, or its URI.
+    name
+        The name of the job; None for one that cannot be continued.
     """
 
-    def __init__(self, matches: Matches, data_set: DataSet, limit: int | None) -> None:
-        self._matches, self._data_set, self._limit = matches, data_set, limit
+    def __init__(self, matches: Matches, told: Told, folder: str, name: str | None) -> None:
+        self._matches, self._limit = matches, told.request.limit
+        self._data_set = DataSet(Folder(folder), name, told.content)
 
     def run(self, deadline: Deadline, planned: float, report: ProgressCallback | None) -> WrittenRows:
         """Write the rows, or return what an earlier call of the job wrote."""
@@ -93,3 +140,25 @@ class DriverRows:
             data_set.folder.delete(name)
             data_set.check_owned()
         data_set.files[name] = rows, len(data)
+
+
+def run_all(
+    workers: Workers,
+    jobs: Sequence[RowJob | DriverRows],
+    request: Request,
+    deadline: Deadline,
+    planned: float,
+) -> list[WrittenRows]:
+    """Run jobs to their end: first those of tasks, together, then those of the driver."""
+    of_tasks = [one for one in jobs if isinstance(one, RowJob)]
+    here = [one for one in jobs if isinstance(one, DriverRows)]
+    first, *parts = of_equal_parts(request.progress, min(1, len(of_tasks)) + len(here))
+    written: dict[int, WrittenRows] = {}
+    if of_tasks:
+        found = run_jobs(workers, of_tasks, replace(request, progress=first), deadline, planned)
+        written |= {id(job): one for job, one in zip(of_tasks, found, strict=True)}
+    else:
+        parts = [first, *parts]
+    for job, part in zip(here, parts, strict=True):
+        written[id(job)] = job.run(deadline, planned, part)
+    return [written[id(job)] for job in jobs]

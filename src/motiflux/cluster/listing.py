@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-import motiflux
 from motiflux.api.listing import LateRows, Listing, Search
 from motiflux.api.matching import DEFAULT_BATCH_ROWS, MAX_BATCH_ROWS, WithBar, match
 from motiflux.api.pattern_list import naming_pattern
@@ -17,20 +16,18 @@ from motiflux.api.projecting import plan_rows
 from motiflux.api.queries.rows import QuerySearch
 from motiflux.arguments import check_integer
 from motiflux.cluster.case_tasks import PlannedCase, QueryListing
-from motiflux.cluster.data_set import DataSet
 from motiflux.cluster.digests import digest_of
-from motiflux.cluster.driver_rows import DriverRows
-from motiflux.cluster.folder import Folder
-from motiflux.cluster.jobs import RowJob, WrittenRows, run_jobs
+from motiflux.cluster.driver_rows import DriverRows, Told, run_all
+from motiflux.cluster.jobs import RowJob, WrittenRows
 from motiflux.cluster.row_tasks import CaseRows, GroupRows, WholeRows
-from motiflux.cluster.rows import ROWS_OF_TASK, ClusterRows
+from motiflux.cluster.rows import ClusterRows
 from motiflux.cluster.tasks import Columns, native_search
 from motiflux.errors import ArgumentError, ClusterError
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, Query
 from motiflux.pattern.projection import Projection
 from motiflux.request.deadline import Deadline
-from motiflux.request.progress import FoundSoFar, of_equal_parts, progress_callback
+from motiflux.request.progress import FoundSoFar, progress_callback
 from motiflux.request.request import Request, make_request
 from motiflux.result.columns import RowColumns
 from motiflux.result.matches import Matches
@@ -254,32 +251,14 @@ class _Writing:
             tasks, name = one.tasks, self._job
             given = tasks.plan, one.request, one.folder, name, one.number, tasks.slots
             jobs.append(RowJob(self._workers, tasks, *given))
-        of_tasks = [one for one in jobs if isinstance(one, RowJob)]
-        here = [one for one in jobs if isinstance(one, DriverRows)]
-        first, *parts = of_equal_parts(self._request.progress, len(here) + 1)
-        request = replace(self._request, progress=first)
-        written: dict[int, WrittenRows] = {}
-        if of_tasks:
-            found = run_jobs(self._workers, of_tasks, request, deadline, planned)
-            written |= {id(job): one for job, one in zip(of_tasks, found, strict=True)}
-        for job, part in zip(here, parts, strict=True):
-            written[id(job)] = job.run(deadline, planned, part)
-        return [written[id(job)] for job in jobs]
+        return run_all(self._workers, jobs, self._request, deadline, planned)
 
     def _driver_rows(self, one: _Planned) -> DriverRows:
         assert one.matches is not None
-        listing, request = self._listing, self._request
-        content: dict[str, object] = {
-            "version": motiflux.__version__,
-            "graph": digest_of(self._graph),
-            "pattern": str(one.query),
-            "distinct": repr(one.projection),
-            "semantics": [request.semantics.value, request.symmetry.value],
-            "columns": [listing.edges, list(listing.attributes), listing.names],
-            "limit": request.limit,
-            "rows_of_task": ROWS_OF_TASK,
-        }
-        return DriverRows(one.matches, DataSet(Folder(one.folder), self._job, content), request.limit)
+        listing = self._listing
+        columns = listing.edges, tuple(listing.attributes), listing.names
+        told = Told(digest_of(self._graph), one.query, one.projection, self._request, columns)
+        return DriverRows(one.matches, told, one.folder, self._job)
 
 
 def _in_time(tasks: WholeRows | None) -> WholeRows:

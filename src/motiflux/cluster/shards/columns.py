@@ -17,21 +17,29 @@ from motiflux.pattern import Pattern, Query
 from motiflux.pattern.queries.shapes import Case, Part, Shape
 from motiflux.result.columns import RowColumns
 from motiflux.result.queries.columns import CaseColumns, QueryColumns
+from motiflux.result.queries.values import Values
 
 
 @dataclass(frozen=True, slots=True)
 class IdColumns:
-    """The pattern of rows, and whether columns have the names of its vertices."""
+    """The pattern of rows, whether columns have the names of its vertices, and whose columns there are.
+
+    Parameters
+    ----------
+    returned
+        The query vertices of distinct rows; None: all.
+    """
 
     pattern: Pattern
     names: bool
+    returned: tuple[int, ...] | None = None
 
 
 class ColumnsOfIds(RowColumns):
     """Columns of blocks of ids: vertices alone."""
 
     def __init__(self, columns: IdColumns) -> None:
-        super().__init__(no_graph(), columns.pattern, names=columns.names)
+        super().__init__(no_graph(), columns.pattern, names=columns.names, returned=columns.returned)
 
     def parts(self, block: Any) -> Iterator[tuple[RowColumns, Any]]:
         """Yield the rows and the columns of their pattern."""
@@ -86,6 +94,26 @@ class QueryColumnsOfIds(QueryColumns):
             of_part = ColumnsOfIds(IdColumns(pattern, columns.names))
             cases.append(CaseColumns(shape, Case((part,), ()), (of_part,), (False,)))
         super().__init__(no_graph(), columns.query, cases, names=columns.names)
+
+    def _named(self, vertices: Any) -> NDArray[Any]:
+        return np.ascontiguousarray(vertices, np.int64)
+
+
+class ReturnedIds(QueryColumns):
+    """Columns of distinct rows of a query that have ids already.
+
+    Rows have a number whose bits say which ids are missing, then the ids.
+    """
+
+    def __init__(self, query: Query, returned: Sequence[int], *, names: bool) -> None:
+        super().__init__(no_graph(), query, (), names=names, returned=returned)
+
+    def _values(self, block: Any) -> list[Values]:
+        found = []
+        for at in range(len(self.columns)):
+            missing = (block[:, 0] >> at & 1).astype(bool)
+            found.append(Values(block[:, 1 + at], None, missing if missing.any() else None))
+        return found
 
     def _named(self, vertices: Any) -> NDArray[Any]:
         return np.ascontiguousarray(vertices, np.int64)

@@ -1,10 +1,10 @@
-"""Counts of distinct rows of sharded graphs: tasks list all rows, and the driver keeps each image once."""
+"""Distinct rows of sharded graphs: tasks list all rows, and the driver keeps each image once."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,10 +52,12 @@ class _Distinct(RowSearch):
         Maximum number of rows that are kept.
     """
 
-    def __init__(self, workers: Workers, tasks: ShardedRows, request: Request, width: int, most: int) -> None:
+    def __init__(
+        self, workers: Workers, tasks: ShardedRows, request: Request, call: str, width: int, most: int
+    ) -> None:
         super().__init__(workers, tasks, request, tasks.slots)
-        self.name = f"count {workers.pattern}"
-        self._most = most
+        self.name = f"{call} {workers.pattern}"
+        self._call, self._most = call, most
         self._kept: NDArray[np.int64] = np.empty((0, width), np.int64)
         self._new: list[NDArray[np.int64]] = []
 
@@ -86,11 +88,96 @@ class _Distinct(RowSearch):
             self._new = []
         if len(self._kept) > self._most:
             raise ClusterError(
-                f"count: expected at most {self._most:,} distinct rows, which fit into the memory of the "
-                "graph, found more: open it with more memory=, name fewer vertices, or write all rows with "
-                "match(output=)"
+                f"{self._call}: expected at most {self._most:,} distinct rows, which fit into the memory of "
+                "the graph, found more: open it with more memory=, name fewer vertices, or write all rows "
+                "with match(output=)"
             )
         return len(self._kept)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows so far: a number that tells which ids are missing, then the ids."""
+        self.merge()
+        return self._kept
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctImages:
+    """The different images of some vertices in the rows of a pattern or a query, planned.
+
+    Parameters
+    ----------
+    tasks
+        Tasks that list rows; None: time was up before there was a plan.
+    reason
+        Why this engine, in words.
+    """
+
+    workers: Workers
+    graph: ShardedGraph
+    width: int
+    tasks: ShardedRows | None
+    reason: str
+
+    @property
+    def device(self) -> str:
+        """The machines in words."""
+        return f"{self.workers.device}, {self.graph.num_shards} shards"
+
+    def collected(self, request: Request, deadline: Deadline, call: str) -> tuple[NDArray[np.int64], bool]:
+        """Return the images, at most the limit, and whether none is missing.
+
+        Raises
+        ------
+        ClusterError
+            They do not fit into the memory of the graph.
+        """
+        if self.tasks is None:
+            return np.empty((0, self.width), np.int64), False
+        most = self.graph.memory // (8 * self.width * _COPIES)
+        search = _Distinct(self.workers, self.tasks, request, call, self.width, most)
+        driver = self.workers.driver(self.tasks.slots)
+        try:
+            driver.run_all([search], deadline, _reporting(search, request, deadline))
+        finally:
+            driver.wait_for_cancelled()
+        rows, limit = search.rows, request.limit
+        if limit is not None and len(rows) > limit:
+            return rows[:limit], False
+        return rows, driver.has_all_of(search)
+
+
+def distinct_images(
+    workers: Workers,
+    graph: ShardedGraph,
+    query: Pattern | Query,
+    projection: Projection,
+    request: Request,
+    deadline: Deadline,
+) -> DistinctImages:
+    """Return the distinct rows of a pattern or a query, planned.
+
+    Raises
+    ------
+    ArgumentError, PatternError
+        The query or an option takes more than a sharded graph has.
+    """
+    _check(projection, request)
+    found, columns = _planned(graph, query, projection, request, deadline)
+    reason = f"{found.reason}; all rows are listed"
+    width = 1 + len(projection.returned)
+    if found.searches is None:
+        return DistinctImages(workers, graph, width, None, reason)
+    entries, searches = graph.layout.entries, len(found.searches)
+
+    def make_job() -> ImageRows:
+        return ImageRows(found.rows(workers, entries), columns)
+
+    functions = distinct_of_query, distinct_of_query
+    own = IdColumns(found.patterns[0].pattern, names=False)
+    units = entries * searches
+    tasks = ShardedRows(workers, graph, own, units, found.plan, make_job, functions, found.images)
+    return DistinctImages(workers, graph, width, tasks, reason)
 
 
 def count_distinct_sharded(
@@ -110,35 +197,12 @@ def count_distinct_sharded(
     ClusterError
         The rows do not fit into the memory of the graph.
     """
-    _check(projection, request)
-    found, columns = _planned(graph, query, projection, request, deadline)
+    images = distinct_images(workers, graph, query, projection, request, deadline)
     planned = time.perf_counter()
-    device, reason = f"{workers.device}, {graph.num_shards} shards", f"{found.reason}; all rows are listed"
-    ran = Ran("cluster", device, reason)
-    if found.searches is None:
-        return count_of(Outcome(0, False), ran, 0.0, planned - deadline.started)
-    entries, searches = graph.layout.entries, len(found.searches)
-
-    def make_job() -> ImageRows:
-        return ImageRows(found.rows(workers, entries), columns)
-
-    functions = distinct_of_query, distinct_of_query
-    own = IdColumns(found.patterns[0].pattern, names=False)
-    units = entries * searches
-    tasks = ShardedRows(workers, graph, own, units, found.plan, make_job, functions, found.images)
-    width = 1 + len(projection.returned)
-    search = _Distinct(workers, tasks, request, width, graph.memory // (8 * width * _COPIES))
-    driver = workers.driver(tasks.slots)
-    try:
-        driver.run_all([search], deadline, _reporting(search, request, deadline))
-    finally:
-        driver.wait_for_cancelled()
-    number = search.merge()
-    complete = driver.has_all_of(search)
-    if request.limit is not None and number > request.limit:
-        number, complete = request.limit, False
-    seconds, planning = time.perf_counter() - planned, planned - deadline.started
-    return count_of(Outcome(number, complete), ran, seconds, planning)
+    rows, complete = images.collected(request, deadline, "count")
+    seconds = 0.0 if images.tasks is None else time.perf_counter() - planned
+    ran = Ran("cluster", images.device, images.reason)
+    return count_of(Outcome(len(rows), complete), ran, seconds, planned - deadline.started)
 
 
 def _check(projection: Projection, request: Request) -> None:

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 from motiflux.api.listing import LateRows
 from motiflux.api.matching import DEFAULT_BATCH_ROWS, MAX_BATCH_ROWS, WithBar
 from motiflux.arguments import check_integer
-from motiflux.cluster.jobs import RowJob, WrittenRows, run_jobs
+from motiflux.cluster.driver_rows import DriverRows, Told, run_all
+from motiflux.cluster.jobs import RowJob, WrittenRows
 from motiflux.cluster.rows import ClusterRows
-from motiflux.cluster.shards.row_tasks import listed
-from motiflux.errors import ArgumentError, ClusterError
+from motiflux.cluster.shards.distinct_rows import match_distinct_sharded, refuse_columns
+from motiflux.cluster.shards.row_tasks import ShardedRows, listed
+from motiflux.cluster.shards.store import digest_of_shards
+from motiflux.errors import ClusterError
 from motiflux.pattern import Pattern, Query
+from motiflux.pattern.projection import Projection
 from motiflux.request.deadline import Deadline
 from motiflux.request.progress import FoundSoFar, progress_callback
 from motiflux.request.request import make_request
@@ -24,15 +28,6 @@ from motiflux.result.rows import NoRows, RowSource
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
     from motiflux.cluster.workers import Workers
-
-
-def refuse_columns(options: Mapping[str, Any]) -> None:
-    """Refuse columns that rows of a sharded graph do not have."""
-    for name in ("edges", "attributes"):
-        if options.get(name):
-            raise ArgumentError(
-                name, "none for a sharded graph, whose rows are ids of vertices", options[name]
-            )
 
 
 def match_sharded(
@@ -89,29 +84,45 @@ def match_sharded(
 def write_sharded(
     workers: Workers,
     graph: ShardedGraph,
-    patterns: Sequence[Pattern | Query],
+    asked: Sequence[tuple[Pattern | Query, Projection | None]],
     options: Mapping[str, Any],
     chosen: Mapping[str, Any],
     folders: Sequence[str],
     job: str | None,
     kind: str | None = None,
 ) -> list[WrittenRows]:
-    """Write the rows of each pattern or query into a data set in a folder of its own."""
+    """Write the rows of each pattern or query into a data set in a folder of its own.
+
+    Parameters
+    ----------
+    asked
+        Patterns or queries, and the projections of distinct rows.
+    """
     refuse_columns(options)
     with progress_callback(options.get("progress", False), "matching") as callback:
         request = make_request(**chosen, progress=callback)
         deadline = Deadline.after(request.timeout)
         graph.served()  # refuses a closed one
         names = bool(options.get("names", False))
-        planned = []
-        for pattern in patterns:
-            found = listed(workers, graph, pattern, request, deadline, names=names, kind=kind)
+        planned: list[ShardedRows | Matches] = []
+        for query, projection in asked:
+            if projection is not None:
+                given = dict(chosen) | {"timeout": deadline.left()}
+                planned.append(
+                    match_distinct_sharded(workers, graph, query, projection, {"names": names}, given)
+                )
+                continue
+            found = listed(workers, graph, query, request, deadline, names=names, kind=kind)
             if found.tasks is None:
                 raise ClusterError("match: time was up before the search was planned; nothing was written")
             planned.append(found.tasks)
         ended = time.perf_counter()
-        jobs = []
-        for at, (tasks, folder) in enumerate(zip(planned, folders, strict=True)):
-            number = f", {at + 1}" if len(patterns) > 1 else ""
-            jobs.append(RowJob(workers, tasks, tasks.plan, request, folder, job, number, tasks.slots))
-        return run_jobs(workers, jobs, request, deadline, ended)
+        jobs: list[RowJob | DriverRows] = []
+        for at, (rows, folder, (query, projection)) in enumerate(zip(planned, folders, asked, strict=True)):
+            number = f", {at + 1}" if len(asked) > 1 else ""
+            if isinstance(rows, Matches):
+                told = Told(digest_of_shards(graph.folder), query, projection, request, (names,))
+                jobs.append(DriverRows(rows, told, folder, job))
+            else:
+                jobs.append(RowJob(workers, rows, rows.plan, request, folder, job, number, rows.slots))
+        return run_all(workers, jobs, request, deadline, ended)
