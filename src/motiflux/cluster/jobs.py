@@ -175,11 +175,11 @@ class RowJob:
         self.name = f"match {workers.pattern}{number}"
         self.folder = Folder(output)
         units = tasks.units
+        self._rows = rows_of_task(ROWS_OF_TASK, tasks)
         self.data_set = DataSet(self.folder, name, self._content(plan, units))
         least = _MANIFEST_SECONDS * self.slots
         self.shares = _TasksOfJob(Shares(units, self.slots, least=least, parts=FEW_PARTS), self.data_set)
         self.found = 0
-        self._rows = rows_of_task(ROWS_OF_TASK, tasks)
         self.files = self.data_set.files
         self._steps, self._seconds = 0.0, 0.0
         self.resumed = 0
