@@ -150,7 +150,7 @@ class Cluster(Connected):
         Returns
         -------
         Count, or list of Count
-            ``.engine`` is ``"cluster"``.
+            ``.engine`` is ``"cluster"``; of a call that is one task, that of the task.
 
         Raises
         ------
