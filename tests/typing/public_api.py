@@ -83,6 +83,8 @@ def searches(graph: mf.Graph, pattern: mf.Pattern) -> None:
         assert_type(matches, mf.Matches)
         for batch in matches:
             assert_type(batch, NDArray[np.int64] | NDArray[np.str_])
+    assert_type(mf.match(graph, pattern, distinct=["a"], having="count(b) > 1"), mf.Matches)
+    assert_type(mf.match(graph, [pattern], distinct=[0]), list[mf.Matches])
     found = mf.estimate(graph, pattern, samples=320, device="cpu")
     assert_type(found, mf.Estimate)
     assert_type(found.trawled, mf.Trawled | None)
@@ -156,6 +158,7 @@ def clusters(graph: mf.Graph, pattern: mf.Pattern) -> None:
         assert_type(cluster.count(graph, [pattern, TEXT]), list[mf.Count])
         assert_type(cluster.count(graph, TEXT, device="cuda", gpu_memory="8GiB"), mf.Count)
         assert_type(cluster.match(graph, pattern, edges=True), mf.Matches)
+        assert_type(cluster.match(graph, TEXT, distinct=["a"], having="count(b) > 1"), mf.Matches)
         assert_type(cluster.estimate(graph, TEXT, seed=2), mf.Estimate)
         assert_type(cluster.sample(graph, TEXT, 5, seed=2), mf.Matches)
         assert_type(cluster.count_per_vertex(graph, TEXT, by="a"), mf.VertexCounts)
