@@ -219,6 +219,26 @@ def test_shares_of_distinct_rows_are_divided_at_all_levels(
         assert levels >= set(range(min(2, plan.group_levels)))
 
 
+def test_shares_of_queries_are_divided_below_given_vertices(
+    ray: InlineRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "(a)-[*3..4]-(b)"
+    graph, ends = mf.generate.rmat(scale=6, edges=160, seed=1), []
+    note = cluster_rows.RowSearch.note
+
+    def noted(self: Any, order: Any, done: Any, rows: int) -> None:
+        ends.append((done.rows, {(item[0], item[6][-1]) for item in done.left if item[0] > 0}))
+        note(self, order, done, rows)
+
+    monkeypatch.setattr(cluster_rows.RowSearch, "note", noted)
+    with mf.Cluster() as cluster:
+        found = cluster.match(graph, query, names=True).to_arrow()
+    assert rows_of(found) == rows_of(mf.match(graph, query, names=True).to_arrow())
+    deep = set().union(*(left for _, left in ends))
+    assert any(case > 0 for _, case in deep)
+    assert max(rows for rows, _ in ends) < found.num_rows / 4
+
+
 def test_a_task_of_distinct_rows_ends_after_its_rows() -> None:
     graph = mf.generate.rmat(scale=9, edges=8_000, seed=1)
     pattern, request = (
