@@ -60,6 +60,23 @@ class Connection:
             self.ray.shutdown()
 
 
+def put(ray: Any, value: object, what: str) -> Any:
+    """Put an object into the object store; return its reference.
+
+    Raises
+    ------
+    ClusterError
+        There is no room.
+    """
+    try:
+        return ray.put(value)
+    except ray.exceptions.ObjectStoreFullError as error:
+        raise ClusterError(
+            f"{what} does not fit into Ray's object store; give it more (object_store=, or "
+            "ray start --object-store-memory)"
+        ) from error
+
+
 def connect(
     address: str | None, *, cpus: int | None, store: int | str | None, dashboard: bool, log_to_driver: bool
 ) -> Connection:

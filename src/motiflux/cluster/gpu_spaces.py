@@ -10,6 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from motiflux.cluster.connection import put
 from motiflux.cluster.gpu_shares import Parts
 from motiflux.cluster.gpu_tasks import Filtered, Space, filter_on_gpu
 from motiflux.cluster.shares import Order
@@ -47,7 +48,9 @@ class Spaces:
     def of(self, made: Filtered, *, again: bool = False) -> Space:
         """Return the way of workers to a candidate space; put it `again` if its object was lost."""
         if again or made.token not in self._put:
-            self._put[made.token] = Space(made.token, [self._workers.connection.ray.put(made)])
+            self._put[made.token] = Space(
+                made.token, [put(self._workers.connection.ray, made, "the candidate space")]
+            )
         self._put.move_to_end(made.token)
         while len(self._put) > _MOST_KEPT:
             self._put.popitem(last=False)

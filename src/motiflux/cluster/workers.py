@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from motiflux.cluster.connection import Connection
+from motiflux.cluster.connection import Connection, put
 from motiflux.cluster.driver import RETRIES, Driver, is_lost_object, raise_own
 from motiflux.cluster.graphs import SharedGraph, SharedGraphs
 from motiflux.cluster.prepared import PreparedObjects
@@ -149,7 +149,7 @@ class Workers:
         self.check_open()
         shared = self._graphs.put_again(graph) if again else self._graphs.share(graph)
         made = [] if plan is None else self._prepared.of(graph, plan, again=again)
-        return Job(uuid.uuid4().hex, shared, [self.connection.ray.put(content)], units, made)
+        return Job(uuid.uuid4().hex, shared, [put(self.connection.ray, content, "the plan")], units, made)
 
     def token(self) -> str:
         """Return a name for what worker processes keep."""

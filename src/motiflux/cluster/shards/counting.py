@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from motiflux.cluster.connection import put
 from motiflux.cluster.shards.conditions import refuse_lost_copies
 from motiflux.cluster.shards.planning import plan_search
 from motiflux.cluster.shards.progress import tell_end
@@ -41,7 +43,8 @@ def shares_of(units: int, slots: int) -> Shares:
 
 def job_of(workers: Workers, graph: ShardedGraph, content: Any) -> ShardJob:
     """Return the job of a search, whose content is put into the object store."""
-    return ShardJob(workers.token(), graph.served(), [workers.connection.ray.put(content)])
+    content = put(workers.connection.ray, content, "the plan, with what servers judged,")
+    return ShardJob(workers.token(), graph.served(), [content])
 
 
 class ShardedSearch:
@@ -65,7 +68,8 @@ class ShardedSearch:
         units = 0 if plan.impossible is not None else graph.layout.entries
         slots = workers.slots_on(kind)
         share = units // (FEW_PARTS * slots)
-        self._job = job_of(workers, graph, replace(planned, share=share))
+        self._make_job = partial(job_of, workers, graph, replace(planned, share=share))
+        self._job = self._make_job()
         self.name = name
         self.shares = shares_of(units, slots)
         self.total = 0
@@ -88,7 +92,8 @@ class ShardedSearch:
         self.shares.finished(order.share, done.left, done.seconds)
 
     def renew(self) -> None:
-        """Do nothing: servers start again by themselves."""
+        """Share the plan again; servers start again by themselves."""
+        self._job = self._make_job()
 
 
 def count_sharded(

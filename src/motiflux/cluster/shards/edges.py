@@ -388,7 +388,8 @@ class _EdgeSearch:
         units, slots = graph.layout.entries, workers.slots_on(kind)
         ranged = replace(edges.images.ranged, share=units // (FEW_PARTS * slots))
         content = replace(edges, images=replace(edges.images, ranged=ranged))
-        self._job = job_of(workers, graph, content)
+        self._make_job = partial(job_of, workers, graph, content)
+        self._job = self._make_job()
         self.name = f"count_per_edge {workers.pattern}"
         self.shares = Shares(units, slots, least=_LEAST_SECONDS, parts=FEW_PARTS, short_ends=False)
         self.files: list[tuple[str, int]] = []
@@ -410,7 +411,8 @@ class _EdgeSearch:
         self.shares.finished(order.share, done.left, done.seconds)
 
     def renew(self) -> None:
-        """Do nothing: servers start again by themselves."""
+        """Share the plan again; servers start again by themselves."""
+        self._job = self._make_job()
 
 
 class _Tables(Stage):

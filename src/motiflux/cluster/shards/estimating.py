@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +71,8 @@ class RangeCounts:
     ) -> None:
         self._times = times
         self._workers, self._ranges, self._kind = workers, ranges, kind
-        self._job = job_of(workers, graph, planned)
+        self._make_job = partial(job_of, workers, graph, planned)
+        self._job = self._make_job()
         self.name = f"{name} {workers.pattern}"
         self.shares = Shares(0, workers.slots_on(kind), least=LEAST_SECONDS)
         self.counts: dict[int, int] = {}
@@ -111,7 +113,8 @@ class RangeCounts:
         self.shares.finished(order.share, done.left, done.seconds)
 
     def renew(self) -> None:
-        """Do nothing: servers start again by themselves."""
+        """Share the plan again; servers start again by themselves."""
+        self._job = self._make_job()
 
 
 class _Estimating:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -258,7 +259,10 @@ def rows_of(served: Served, share: int) -> Rows:
                 shards.append(served.open_rows(number))
             else:
                 shards.append(RemoteShard(actor, served.judged))
-        hot: RowArrays | None = None if served.hot is None else ray.get(served.hot[0])
+        hot: RowArrays | None = None
+        if served.hot is not None:
+            with suppress(ray.exceptions.ObjectLostError):  # the shards have these rows, too
+                hot = ray.get(served.hot[0])
         rows = Rows(served.layout, shards, near, hot, served.memory // share)
         _OPEN.clear()
         _OPEN[served.token] = rows

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.cluster.connection import put
 from motiflux.cluster.shards import build
 from motiflux.cluster.shards.attributes import EDGE, Types, bytes_of_vertex, common_types
 from motiflux.cluster.shards.between import BETWEEN
@@ -445,7 +446,7 @@ def _codes(labels: tuple[Label, ...], table: LabelTable) -> NDArray[np.uint32]:
 def with_hot(served: Served, ray: Any) -> Served:
     """Return a graph with the rows of highest degrees in the object store."""
     hot = last_rows(served.layout, served.memory // _HOT, served.open_rows)
-    return served if hot is None else replace(served, hot=[ray.put(hot)])
+    return served if hot is None else replace(served, hot=[put(ray, hot, "the rows of highest degrees")])
 
 
 def open_shards(workers: Workers, folder: str, memory: int) -> ShardedGraph:

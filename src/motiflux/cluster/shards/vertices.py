@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -191,7 +192,9 @@ class _VertexSearch:
         units, size = graph.layout.entries, len(images.classes) * graph.num_vertices
         slots = workers.slots_on(kind)
         share = units // (FEW_PARTS * slots)
-        self._job = job_of(workers, graph, replace(images, ranged=replace(images.ranged, share=share)))
+        content = replace(images, ranged=replace(images.ranged, share=share))
+        self._make_job = partial(job_of, workers, graph, content)
+        self._job = self._make_job()
         self.name = f"count_per_vertex {workers.pattern}"
         least = max(LEAST_SECONDS, _SECONDS_OF_NUMBER * size)
         self.shares = Shares(units, slots, least=least, parts=FEW_PARTS, short_ends=False)
@@ -214,4 +217,5 @@ class _VertexSearch:
         self.shares.finished(order.share, done.left, done.seconds)
 
     def renew(self) -> None:
-        """Do nothing: servers start again by themselves."""
+        """Share the plan again; servers start again by themselves."""
+        self._job = self._make_job()
