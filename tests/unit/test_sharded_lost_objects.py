@@ -64,7 +64,5 @@ def test_a_store_without_room_for_a_plan_says_what_to_do(
         assert cluster.count(made, PATTERNS[0]) == cluster.count(graph, PATTERNS[0]) == expected
         monkeypatch.setattr(ray, "put", full)
         for subject in (made, graph):
-            with pytest.raises(
-                mf.ClusterError, match="the plan.* does not fit into Ray's object store; give"
-            ):
+            with pytest.raises(mf.ClusterError, match=r"^the plan.* does not fit into Ray.s object store"):
                 cluster.count(subject, PATTERNS[0], tuning={"tables": "off"})

@@ -48,7 +48,6 @@ _FILE_RATIO = 16
 """Bytes in a task that builds for each byte of a file: edges of compressed files have few."""
 _HOT = 4
 """The rows of highest degrees that each node has take one part of so many of a worker's memory."""
-_START_SECONDS = 120.0
 
 
 @dataclass(slots=True, repr=False, eq=False)
