@@ -509,3 +509,26 @@ def test_a_timeout_leaves_a_lower_bound() -> None:
     matches = mf.match(graph, "(a)-[*6..8]->(a)", timeout=0.2)
     assert len(matches.to_numpy()) >= 0
     assert matches.complete is False
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "b.x = 2 OR (b.x = 2 AND c.x = 1)",
+        "b.x = 2 AND (b.x = 2 OR c.x = 1)",
+        "(b.x = 2 OR c.x = 1) AND b.x = 2 AND (d.x = 1 OR b.x = 2)",
+    ],
+)
+@pytest.mark.parametrize("rest", [", (c)--(d)", ", (b)-->(c)--(d)", ", (b)-->(c)--(d) OPTIONAL (a)-->(e)"])
+def test_a_condition_that_is_a_conjunction_tells_no_vertices_apart(where: str, rest: str) -> None:
+    ends = [(u, v) for u in range(6) for v in range(6) if u != v and (u * v + u) % 3]
+    values = {"x": [1, 2, 2, 1, 2, 1]}
+    graph = mf.Graph.from_edges(ends, directed=True, num_vertices=6, vertex_attributes=values)
+    first, _, optional = f"(a)-->(b){rest}".partition(" OPTIONAL ")
+    texts = [f"{first} WHERE {one}{' OPTIONAL ' * bool(optional)}{optional}" for one in (where, "b.x = 2")]
+    found, simple = (mf.count(graph, text, symmetry="subgraphs", device="cpu") for text in texts)
+    assert found == simple > 0
+    assert [len(mf.match(graph, text, symmetry="subgraphs", device="cpu").to_arrow()) for text in texts] == [
+        found,
+        found,
+    ]

@@ -512,13 +512,16 @@ def _formula_form(formula: Formula | None, place: Mapping[int, int], *, directed
 
 
 def _simplified(form: Any) -> Any:
-    """Return the form of a formula; of one that is a conjunction, that: A OR (A AND B) is A, one pattern."""
+    """Return the form of a formula; of one that is a conjunction, that: A OR (A AND B) is A, one pattern.
+
+    Parts about one vertex alone stay as they are: they are its condition.
+    """
     simple = _without_absorbed(form)
     return form if form is None or _has_or(simple) else simple
 
 
 def _without_absorbed(form: Any) -> Any:
-    if form is None or form[0] not in ("and", "or"):
+    if form is None or form[0] not in ("and", "or") or _is_of_one_vertex(form):
         return form
     kind, parts = form[0], frozenset(map(_without_absorbed, form[1]))
     other = "and" if kind == "or" else "or"
@@ -526,7 +529,21 @@ def _without_absorbed(form: Any) -> Any:
     return next(iter(kept)) if len(kept) == 1 else (kind, kept)
 
 
+def _is_of_one_vertex(form: Any) -> bool:
+    return len(_subjects(form)) == 1
+
+
+def _subjects(form: Any) -> set[Any]:
+    """Return the vertices that a formula is about, and the negated edges."""
+    kind, content = form[:2]
+    if kind in ("and", "or"):
+        return set().union(*map(_subjects, content))
+    return _subjects(content) if kind == "not" else {(kind == "absent", content)}
+
+
 def _has_or(form: Any) -> bool:
+    if _is_of_one_vertex(form):
+        return False
     kind, content = form[:2]
     if kind == "not":
         return content[0] in ("and", "or", "not")

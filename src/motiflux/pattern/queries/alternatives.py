@@ -143,6 +143,18 @@ def _decided(formula: Formula, vertices: frozenset[str]) -> Iterator[list[list[T
             yield [[decided, *one] for one in alternatives]
 
 
+def beside(formulas: Sequence[Formula], tests: Sequence[Test], vertices: frozenset[str]) -> list[Formula]:
+    """Return what is left of formulas beside conditions of a vertex each: A AND (A OR B) is A."""
+    left = list(formulas)
+    for test in tests:
+        names = names_in(test)
+        if len(names) == 1 and vertices.issuperset(names) and not _has_call(test):
+            known = form_of_atom(Atom(next(iter(names)), test))
+            found = (_with(formula, known, holds=True) for formula in left)
+            left = [formula for formula in found if not isinstance(formula, bool)]
+    return left
+
+
 def _with(formula: Formula, decided: object, *, holds: bool) -> Formula | bool:
     """Return a formula in which one condition is decided: what is left of it, or its truth."""
     if isinstance(formula, Atom):

@@ -21,6 +21,7 @@ from motiflux.pattern.parser.syntax import (
 )
 from motiflux.pattern.pattern import Pattern
 from motiflux.pattern.queries.alternatives import (
+    beside,
     conditions_of,
     disjoint_cases,
     formula_of,
@@ -244,7 +245,10 @@ class _Drawing:
     ) -> Shape:
         formulas = [formula_of(test) for test in tests if is_formula(test)]
         plain = [test for test in tests if not is_formula(test)]
-        choices = disjoint_cases(formulas, frozenset(self.position)) if formulas else [[[]]]
+        left = beside(formulas, plain, frozenset(self.position))
+        choices = disjoint_cases(left, frozenset(self.position)) if left else [[[]]]
+        if len(choices) == 1 and len(choices[0]) == 1:  # no formula, or one that is a conjunction
+            plain, formulas, choices = [*plain, *choices[0][0]], [], [[[]]]
         tree = replace(self._written.tree, paths=tuple(self.paths), marks=())
         whole = elements_of(replace(tree, where=_joined(plain)))
         walking = frozenset(self.position[name] for name in self._walking)
