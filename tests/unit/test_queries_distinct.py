@@ -117,6 +117,15 @@ def test_a_list_has_distinct_rows_of_queries() -> None:
     assert [len(one.to_numpy()) for one in mf.match(BANK, texts)] == [4, 5, 10]
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.02])
+def test_a_timeout_while_parts_are_put_together_is_no_error(large: mf.Graph, seconds: float) -> None:
+    query = "(a)-->(b), (c)-->(d)"
+    assert not mf.count(large, query, distinct=["a", "c"], timeout=seconds).complete
+    with mf.match(large, query, distinct=["a", "c"], timeout=seconds) as matches:
+        matches.to_numpy()
+    assert not matches.complete
+
+
 def test_a_timeout_gives_a_lower_bound(large: mf.Graph) -> None:
     for having in ("count(b) = 399", "count(b) >= 2", None):
         found = mf.count(large, LONG, distinct=["a"], having=having, timeout=1e-6)

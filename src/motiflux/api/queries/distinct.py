@@ -23,7 +23,7 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern, Query
 from motiflux.pattern.projection import Projection, Threshold, rows_text
 from motiflux.pattern.queries.shapes import Case, Shape
-from motiflux.request.deadline import Deadline
+from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.request import Request
 from motiflux.result.count import Count
 from motiflux.result.images import written
@@ -112,6 +112,8 @@ class DistinctSearch:
                     if limit is not None and self._is_past(limit):
                         return self._found.rows()[:limit], False
                 complete = source.complete
+            except OutOfTimeError:
+                complete = False
             finally:
                 source.close()
             if not complete:
