@@ -310,6 +310,27 @@ def test_a_job_whose_driver_was_lost_continues(
             cluster.match(graph, query, limit=3, **options)
 
 
+@pytest.mark.parametrize("query", list(QUERIES_OF_JOBS.values())[:2], ids=list(QUERIES_OF_JOBS)[:2])
+def test_an_interrupt_after_a_task_was_written_down_deletes_no_file(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    graph, note = random_data(5, directed=False, most=30).graph(), DataSet.note
+
+    def interrupt(self: DataSet, name: str, content: Any) -> None:
+        note(self, name, content)
+        if name.startswith("done") and content["rows"]:
+            raise KeyboardInterrupt
+
+    options: dict[str, Any] = {"output": tmp_path, "job": "mine", "names": True}
+    with mf.Cluster() as cluster:
+        with monkeypatch.context() as patch:
+            patch.setattr(DataSet, "note", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                cluster.match(graph, query, **options)
+        assert cluster.match(graph, query, **options).resumed > 0
+    assert rows_of(pq.read_table(tmp_path)) == rows_of(mf.match(graph, query, names=True).to_arrow())
+
+
 def test_files_of_a_driver_that_only_seemed_lost_are_deleted(
     ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -204,11 +204,11 @@ class RowJob:
             self.shares.rate = self._steps / self._seconds
         self.shares.shares.note(order.share, done.left, done.seconds)
         tasks = self.shares.parts(done.left)
+        self._note(order.number, rows, nbytes)  # first: a call that ends meanwhile deletes no file of it
         self.data_set.note(
             f"done-{order.number:06}.json",
             {"rows": rows, "bytes": nbytes, "tasks": [[one.number, one.share, one.work] for one in tasks]},
         )
-        self._note(order.number, rows, nbytes)
         self.shares.waiting.extend(tasks)
 
     def renew(self) -> None:
