@@ -499,6 +499,10 @@ def test_what_rows_do_not_have_is_refused(ray: InlineRay, tmp_path: Path) -> Non
             with pytest.raises(mf.ArgumentError, match=r"pattern\[1\]: distinct"):
                 cluster.match(graph, ["(a)--(z)", "(a)--(b)"], distinct=["z"], **options)
         assert not (tmp_path / "rows").exists()
+        for text in ("(a)--(b)", "(a)-[*1..2]-(b)"):
+            unknown: Any = {"copies": True}
+            with pytest.raises(mf.ArgumentError, match="copies: expected no such option of match"):
+                cluster.match(graph, text, **unknown)
     with mf.Cluster() as cluster:
         for text in ("(a)-[*1..2]-(b)", "(a)--(b) RETURN DISTINCT a"):
             with pytest.raises(mf.MotifluxError, match="GPU"):

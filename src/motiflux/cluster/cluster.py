@@ -329,8 +329,8 @@ class Cluster(Connected):
         gpus = self._on_gpus(graph, options)
         if job is not None and (output is None or not isinstance(job, str) or not job):
             raise ArgumentError("job", "a name, beside output=", job)
-        if isinstance(graph, ShardedGraph):
-            check_known(options, MatchOptions.__optional_keys__)
+        where = "for a sharded graph" if isinstance(graph, ShardedGraph) else "of match"
+        check_known(options, MatchOptions.__optional_keys__, where)
         wanted = options.get("distinct"), options.get("having")
         if gpus is not None and (
             wanted != (None, None) or asks_for_rows(pattern) or not isinstance(graph, ShardedGraph)
