@@ -780,6 +780,32 @@ def test_distinct_rows_are_counted_once(ray: InlineRay, tmp_path: Path, directed
         assert not late.complete
 
 
+@pytest.mark.parametrize("option", ["progress", "limit"])
+def test_progress_and_limits_do_not_compare_all_distinct_rows_after_each_task(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    data, query = random_data(5, directed=False, most=30), "(a)--(b)--(c)"
+    options: dict[str, Any] = {"limit": 10_000} if option == "limit" else {"progress": lambda report: None}
+    merge, merged = distinct._Distinct.merge, []
+
+    def noting(self: Any) -> int:
+        if self._new:
+            merged.append((len(self._kept), self._pending))
+        return merge(self)
+
+    monkeypatch.setattr(distinct._Distinct, "merge", noting)
+    for module in (jobs, cluster_rows):
+        monkeypatch.setattr(module, "ROWS_OF_TASK", 20)
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path, 1 << 20)
+        found = cluster.match(made, query, distinct=["a", "c"], **options)
+        rows = rows_of(found.to_arrow())
+        tasks = len([one for one in ray.names if one.startswith("match")])
+    assert rows == rows_of(mf.match(data.graph(), query, distinct=["a", "c"]).to_arrow())
+    assert 1 < len(merged) < tasks
+    assert all(new * 8 > kept for kept, new in merged[:-1])
+
+
 def test_distinct_rows_that_do_not_fit_are_an_error(
     ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,8 @@ _COPIES = 3
 """Copies of all rows while new ones are put among them."""
 _MERGED = 1 << 16
 """Rows that are collected before those met twice are dropped, or as many as are kept already."""
+_LOOKED = 8
+"""The same where their number is asked for: this part of those that are kept already."""
 
 
 class _Distinct(RowSearch):
@@ -71,9 +73,23 @@ class _Distinct(RowSearch):
         """Take the rows of a task."""
         self.note(order, done, len(done.value))
         self._new.append(done.value)
-        pending = sum(map(len, self._new))
-        if self.request.limit is not None or pending > max(_MERGED, len(self._kept)):
+        if self.request.limit is not None:
+            self.about()
+        if self._pending > max(_MERGED, len(self._kept)):
             self.merge()
+
+    @property
+    def _pending(self) -> int:
+        return sum(map(len, self._new))
+
+    def about(self) -> int:
+        """Return the number of different rows so far; all are counted once all tasks have ended.
+
+        So dropping rows that were met twice takes a time in proportion to all rows, not to tasks times rows.
+        """
+        if self.shares.done == self.shares.units or self._pending * _LOOKED > len(self._kept):
+            self.merge()
+        return len(self._kept)
 
     def merge(self) -> int:
         """Drop rows that were met twice; return the number of those that are left.
@@ -246,6 +262,6 @@ def _reporting(search: _Distinct, request: Request, deadline: Deadline) -> Any:
         return None
 
     def tell() -> None:
-        report(ProgressReport(search.shares.done, search.shares.units, search.merge(), deadline.elapsed()))
+        report(ProgressReport(search.shares.done, search.shares.units, search.about(), deadline.elapsed()))
 
     return tell
