@@ -380,6 +380,7 @@ def test_limits_timeouts_and_progress(ray: InlineRay, tmp_path: Path, query: str
         for limit in (0, 5, total, total + 1):
             rows = cluster.match(graph, query, limit=limit)
             assert (len(rows.to_numpy()), rows.complete) == (min(limit, total), total <= limit)
+            assert not ray._tasks
             output = tmp_path / str(limit)
             written = cluster.match(graph, query, limit=limit, output=output, job="few")
             assert (written.rows, written.complete) == (min(limit, total), total <= limit)

@@ -156,6 +156,7 @@ class ClusterRows:
         self._left -= len(given)
         if len(given) < len(rows):
             self.complete, self._cut = False, True
+            self._cancel()
         return given if len(given) else None
 
     def _has_room(self) -> bool:
@@ -172,7 +173,10 @@ class ClusterRows:
         """Cancel all tasks; rows not taken are dropped."""
         self._search.stopped = True
         with self._lock:
-            events, self._events = self._events, None
-            self._search.blocks.clear()
-            if events is not None:
-                events.close()  # type: ignore[attr-defined]
+            self._cancel()
+
+    def _cancel(self) -> None:
+        events, self._events = self._events, None
+        self._search.blocks.clear()
+        if events is not None:
+            events.close()  # type: ignore[attr-defined]
