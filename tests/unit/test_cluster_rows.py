@@ -441,6 +441,8 @@ def test_a_list_has_a_data_set_of_each_kind(ray: InlineRay, tmp_path: Path) -> N
         found = cluster.match(graph, patterns, names=True)
         assert [rows_of(one.to_arrow()).total() for one in found] == [one.rows for one in written]
     assert reports[-1].done == reports[-1].total
+    assert reports[-1].found == sum(one.rows for one in written)
+    assert [one.found for one in reports] == sorted(one.found for one in reports)
 
 
 @pytest.mark.parametrize("text_ids", [False, True])

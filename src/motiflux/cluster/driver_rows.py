@@ -160,5 +160,13 @@ def run_all(
     else:
         parts = [first, *parts]
     for job, part in zip(here, parts, strict=True):
-        written[id(job)] = job.run(deadline, planned, part)
+        before = sum(one.rows for one in written.values())
+        written[id(job)] = job.run(deadline, planned, _beside(before, part))
     return [written[id(job)] for job in jobs]
+
+
+def _beside(found: int, report: ProgressCallback | None) -> ProgressCallback | None:
+    """Return a callback that adds the rows that other jobs have found."""
+    if report is None:
+        return None
+    return lambda part: report(replace(part, found=part.found + found))
