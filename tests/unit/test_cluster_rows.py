@@ -24,6 +24,7 @@ from motiflux.api.projecting import plan_rows
 from motiflux.cluster import driver_rows, jobs
 from motiflux.cluster import rows as cluster_rows
 from motiflux.cluster.data_set import DataSet
+from motiflux.cluster.folder import Folder
 from motiflux.cluster.shares import roots
 from motiflux.cluster.tasks import Bounds, list_search
 from motiflux.cpu.projection import native_projection, prepare_rows
@@ -331,6 +332,27 @@ def test_an_interrupt_after_a_task_was_written_down_deletes_no_file(
     assert rows_of(pq.read_table(tmp_path)) == rows_of(mf.match(graph, query, names=True).to_arrow())
 
 
+def test_a_call_that_loses_its_job_while_it_looks_for_files_deletes_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, look, looked = Folder(str(tmp_path)), Folder.files, 0
+    old = DataSet(folder, "mine", {})
+    old.begin()
+
+    def go_on_elsewhere(self: Folder, below: str = "") -> dict[str, int]:
+        nonlocal looked
+        looked += 1
+        if looked == 1:
+            DataSet(folder, "mine", {}).begin()
+            folder.write("part-000000.parquet", b"rows")
+        return look(self, below)
+
+    monkeypatch.setattr(Folder, "files", go_on_elsewhere)
+    old.delete_others()
+    assert looked > 1
+    assert (tmp_path / "part-000000.parquet").exists()
+
+
 def test_files_of_a_driver_that_only_seemed_lost_are_deleted(
     ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -362,7 +384,7 @@ def test_a_driver_that_loses_its_job_while_it_writes_deletes_the_file(
     def owned(self: DataSet) -> bool:
         nonlocal asked
         asked += 1
-        return asked < 3
+        return asked < 2
 
     with mf.Cluster() as cluster:
         monkeypatch.setattr(DataSet, "owned", property(owned))

@@ -97,12 +97,17 @@ class DataSet:
         self.folder.write_json(f"{MANIFEST}/{name}", content)
 
     def delete_others(self) -> None:
-        """Delete files of rows that are none of `files`, unless another call goes on with the job."""
-        if not self.owned:
-            return
-        for name in self.folder.files():
-            if name.endswith(".parquet") and name not in self.files:
-                self.folder.delete(name)
+        """Delete files of rows that are none of `files`, unless another call goes on with the job.
+
+        Files of a call that begins meanwhile are not among those that are there before it is looked for.
+        """
+        there = [name for name in self.folder.files() if name.endswith(".parquet")]
+        for name in there:
+            if name in self.files:
+                continue
+            if not self.owned:
+                return
+            self.folder.delete(name)
 
     def check_files(self) -> None:
         """Compare the files that are there with `files`.
