@@ -332,6 +332,37 @@ def test_an_interrupt_after_a_task_was_written_down_deletes_no_file(
     assert rows_of(pq.read_table(tmp_path)) == rows_of(mf.match(graph, query, names=True).to_arrow())
 
 
+@pytest.mark.parametrize("query", list(QUERIES_OF_JOBS.values())[2:], ids=list(QUERIES_OF_JOBS)[2:])
+def test_a_driver_that_lost_its_job_while_it_wrote_down_the_end_spoils_nothing(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    graph, write = random_data(5, directed=False).graph(), Folder.write_json
+    options: dict[str, Any] = {"output": tmp_path, "job": "mine", "names": True}
+    begun = 0
+
+    def go_on_elsewhere(self: Folder, name: str, content: object) -> None:
+        nonlocal begun
+        if "done" in name:
+            begun += 1
+            if begun == 1:
+                with mf.Cluster() as other:
+                    other.match(graph, query, **options)
+        write(self, name, content)
+
+    monkeypatch.setattr(Folder, "write_json", go_on_elsewhere)
+    expected = rows_of(mf.match(graph, query, names=True).to_arrow())
+    with mf.Cluster() as cluster:
+        with pytest.raises(mf.OutputError, match="part-"):
+            cluster.match(graph, query, **options)
+        again = cluster.match(graph, query, **options)
+        assert (again.rows, again.resumed) == (expected.total(), 1)
+        assert rows_of(pq.read_table(tmp_path)) == expected
+        next(tmp_path.glob("*.parquet")).unlink()
+        again = cluster.match(graph, query, **options)
+        assert (again.rows, again.resumed) == (expected.total(), 0)
+        assert rows_of(pq.read_table(tmp_path)) == expected
+
+
 def test_a_call_that_loses_its_job_while_it_looks_for_files_deletes_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

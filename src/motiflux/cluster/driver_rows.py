@@ -1,7 +1,7 @@
 """Data sets that the driver writes: their rows are those of no task alone, such as distinct ones of a query.
 
-A job that has ended is not done again; one that was lost begins anew. Rows are in no order, so files have the
-token of their call in their names, and those of other calls are deleted.
+A job that has ended is not done again while its files are there; one that was lost begins anew. Rows are in
+no order, so files have the token of their call in their names, and those of other calls are deleted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from motiflux.result.matches import Matches
 if TYPE_CHECKING:
     from motiflux.cluster.workers import Workers
 
-_DONE = "done-000000.json"
+_DONE = "done-"
+"""Begins the names of files of the manifest that say what a call wrote."""
 _CALL = "match: output="
 
 
@@ -87,9 +88,8 @@ class DriverRows:
         """Write the rows, or return what an earlier call of the job wrote."""
         data_set = self._data_set
         data_set.begin()
-        done = data_set.continues and _DONE in data_set.folder.files(MANIFEST)
-        if done:
-            told = data_set.folder.read_json(f"{MANIFEST}/{_DONE}")
+        told = self._told() if data_set.continues else None
+        if told is not None:
             data_set.files.update({name: (rows, nbytes) for name, rows, nbytes in told["files"]})
             complete = told["complete"]
         else:
@@ -106,8 +106,20 @@ class DriverRows:
             complete,
             time.perf_counter() - planned,
             planned - deadline.started,
-            int(done),
+            int(told is not None),
         )
+
+    def _told(self) -> Any:
+        """Return what an earlier call of the job wrote down at its end; None if not all files are there."""
+        folder = self._data_set.folder
+        there = folder.files()
+        for name in sorted(folder.files(MANIFEST)):
+            if not name.startswith(_DONE):
+                continue
+            told = folder.read_json(f"{MANIFEST}/{name}")
+            if all(there.get(file) == nbytes for file, _, nbytes in told["files"]):
+                return told
+        return None
 
     def _write(self, deadline: Deadline, report: ProgressCallback | None) -> bool:
         """Write all rows; return whether none is missing."""
@@ -123,7 +135,8 @@ class DriverRows:
             self._write_file(tables.schema, [], 0)
         if complete or data_set.rows == self._limit:
             files = [(name, rows, nbytes) for name, (rows, nbytes) in data_set.files.items()]
-            data_set.note(_DONE, {"files": files, "complete": complete})
+            name = f"{_DONE}{data_set.token[:8]}.json"
+            data_set.note(name, {"files": files, "complete": complete})
         return complete
 
     def _write_file(self, schema: Any, batches: list[Any], rows: int) -> None:
