@@ -363,6 +363,32 @@ def test_a_driver_that_lost_its_job_while_it_wrote_down_the_end_spoils_nothing(
         assert rows_of(pq.read_table(tmp_path)) == expected
 
 
+@pytest.mark.parametrize("query", list(QUERIES_OF_JOBS.values())[:2], ids=list(QUERIES_OF_JOBS)[:2])
+@pytest.mark.parametrize("after", [1, 8])
+def test_a_driver_that_loses_its_job_while_it_gives_a_task_begins_none(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, after: int
+) -> None:
+    graph, write = random_data(5, directed=False, most=30).graph(), Folder.write_json
+    options: dict[str, Any] = {"output": tmp_path, "job": "mine", "names": True}
+    begun = submitted = 0
+
+    def go_on_elsewhere(self: Folder, name: str, content: object) -> None:
+        nonlocal begun, submitted
+        if "given" in name:
+            begun += 1
+            if begun == after:
+                with mf.Cluster() as other:
+                    other.match(graph, query, **options)
+                submitted = ray.submitted
+        write(self, name, content)
+
+    monkeypatch.setattr(Folder, "write_json", go_on_elsewhere)
+    with mf.Cluster() as cluster, pytest.raises(mf.OutputError, match="another call has continued this job"):
+        cluster.match(graph, query, **options)
+    assert ray.submitted == submitted > 0
+    assert rows_of(pq.read_table(tmp_path)) == rows_of(mf.match(graph, query, names=True).to_arrow())
+
+
 def test_a_call_that_loses_its_job_while_it_looks_for_files_deletes_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,6 +114,7 @@ class _TasksOfJob:
                 return None
             task = self.next(order.share, order.seconds)
             self.data_set.note(f"given-{task.number:06}.json", [task.share, task.work])
+            self.data_set.check_owned()  # another call may have given this number to another task meanwhile
             self.waiting.append(task)
         task = self.waiting.popleft()
         self.works[task.number] = task.work
