@@ -127,8 +127,8 @@ std::vector<std::uint32_t> classes(const candidates::Space& space) {
 using PyRows = std::optional<std::tuple<InputArray<std::uint64_t>, InputArray<std::uint32_t>>>;
 using PySpaceEdge = std::tuple<std::uint32_t, std::uint32_t, PyRows, PyRows>;
 
-// A space in arrays of NumPy, which stay there as long as it does. Only what would make a search read beyond
-// the arrays is checked of rows: they are those of `lent`.
+// A space in arrays of NumPy, which stay there as long as it does. Sizes are checked; what rows hold is not,
+// as it is what `lend` gave.
 void make_lent_space(candidates::Space* self, const std::vector<InputArray<std::uint32_t>>& sets,
                      const std::vector<PySpaceEdge>& edges, int rounds) {
   candidates::SpaceView view;

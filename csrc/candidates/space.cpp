@@ -113,6 +113,7 @@ SpaceView Space::view() const {
 }
 
 std::uint64_t Space::arcs(std::size_t edge) const {
+  const std::lock_guard lock(*mutex_);
   const SpaceView::Edge& ends = view_.edges[edge];
   return (ends.forward.offsets.empty() ? ends.backward : ends.forward).neighbors.size();
 }

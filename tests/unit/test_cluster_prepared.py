@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -207,3 +208,13 @@ def test_arrays_that_are_no_space_are_refused() -> None:
     given = (source, target, cut, None) if forward else (source, target, None, cut)
     with pytest.raises(ValueError, match="last neighbour"):
         _native.Space(sets, [given], rounds)
+
+
+def test_what_was_prepared_for_a_graph_that_is_gone_is_dropped(ray: InlineRay) -> None:
+    with mf.Cluster() as cluster:
+        for seed in (1, 2):
+            graph = random_graph(seed)
+            cluster.count(graph, TRIANGLE, tuning=SEARCH)
+            assert [there() is graph for there, _ in cluster._workers._prepared._put.values()] == [True]
+            del graph
+            gc.collect()

@@ -99,6 +99,8 @@ class PreparedObjects:
         """
         if plan.impossible is not None:
             return []
+        for old in [call for call, (there, _) in self._put.items() if there() is None]:
+            del self._put[old]
         call = (id(graph), read_by(plan))
         known = self._put.get(call)
         if again or known is None or known[0]() is not graph:

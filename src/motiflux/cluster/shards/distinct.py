@@ -105,8 +105,8 @@ class _Distinct(RowSearch):
         if len(self._kept) > self._most:
             raise ClusterError(
                 f"{self._call}: expected at most {self._most:,} distinct rows, which fit into the memory of "
-                "the graph, found more: open it with more memory=, name fewer vertices, or write all rows "
-                "with match(output=)"
+                "the graph, found more: open it with more memory=, name fewer vertices, or list all rows "
+                "without distinct"
             )
         return len(self._kept)
 
