@@ -193,6 +193,9 @@ class GpuRows(WholeRows):
         super().__init__(workers, graph, replace(plan, copy_walk=None), request, columns)
         self._kind, self.slots = kind, workers.gpus
 
+    def _new_job(self, *, again: bool = False) -> Any:  # GPUs narrow rows themselves
+        return self._workers.job(self._graph, self._content, self.units, again=again)
+
     def rows(self, name: str, share: Share, bounds: Bounds) -> Any:
         """Start a task that returns rows."""
         from motiflux.cluster.gpu_listing import rows_on_gpu
