@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from motiflux.api.listing import LateRows, Listing, Search
-from motiflux.api.matching import DEFAULT_BATCH_ROWS, MAX_BATCH_ROWS, WithBar, match
+from motiflux.api.matching import DEFAULT_BATCH_ROWS, WithBar, match
 from motiflux.api.pattern_list import naming_pattern
 from motiflux.api.projecting import plan_rows
 from motiflux.api.queries.rows import QuerySearch
-from motiflux.arguments import check_integer
+from motiflux.cluster.begin import begun
 from motiflux.cluster.case_tasks import PlannedCase, QueryListing
 from motiflux.cluster.digests import digest_of
 from motiflux.cluster.driver_rows import DriverRows, Told, run_all
@@ -27,7 +27,7 @@ from motiflux.graph import Graph
 from motiflux.pattern import Pattern, Query
 from motiflux.pattern.projection import Projection
 from motiflux.request.deadline import Deadline
-from motiflux.request.progress import FoundSoFar, progress_callback
+from motiflux.request.progress import progress_callback
 from motiflux.request.request import Request, make_request
 from motiflux.result.columns import RowColumns
 from motiflux.result.matches import Matches
@@ -76,9 +76,10 @@ class ListedCases:
             plan = physical.plan
             units = 0 if plan.impossible is not None else native_search(graph, plan, listing.request).units
             cases.append(PlannedCase(one.shape, one.case, plan, units))
-        columns = search.query, listing.edges, tuple(listing.attributes), listing.names
-        query_listing = QueryListing(search.query, tuple(cases), *columns[1:])
-        return CaseRows(self._workers, graph, query_listing, listing.request, Columns(*columns))
+        shown = listing.edges, tuple(listing.attributes), listing.names
+        query_listing = QueryListing(search.query, tuple(cases), *shown)
+        columns = Columns(search.query, *shown)
+        return CaseRows(self._workers, graph, query_listing, listing.request, columns)
 
 
 def match_query(
@@ -97,13 +98,8 @@ def match_query(
     late
         Whether the search begins with the first rows, or at once.
     """
-    bar = ExitStack()
-    callback = bar.enter_context(progress_callback(options.get("progress", False), "matching"))
-    with bar:
-        given = options.get("batch_rows", DEFAULT_BATCH_ROWS)
-        batch_rows = check_integer("batch_rows", given, 1, MAX_BATCH_ROWS)
-        request = make_request(**chosen, progress=None if callback is None else FoundSoFar(callback))
-        deadline = Deadline.after(request.timeout)
+    with ExitStack() as bar:
+        batch_rows, request, deadline = begun(options, chosen, bar)
         listing = _listing(graph, request, options, batch_rows)
         listing.check()
         search = QuerySearch(listing, query, deadline)

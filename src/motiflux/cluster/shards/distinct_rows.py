@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.api.matching import DEFAULT_BATCH_ROWS, MAX_BATCH_ROWS, WithBar
-from motiflux.arguments import check_integer
+from motiflux.api.matching import WithBar
+from motiflux.cluster.begin import begun
 from motiflux.cluster.shards.columns import ColumnsOfIds, IdColumns, ReturnedIds
 from motiflux.cluster.shards.distinct import DistinctImages, distinct_images
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, Query
 from motiflux.pattern.projection import Projection
 from motiflux.request.deadline import Deadline
-from motiflux.request.progress import FoundSoFar, progress_callback
-from motiflux.request.request import Request, make_request
+from motiflux.request.request import Request
 from motiflux.result.columns import RowColumns
 from motiflux.result.matches import Matches
 from motiflux.result.queries.columns import QueryColumns
@@ -87,13 +86,8 @@ def match_distinct_sharded(
         The query or an option takes more than a sharded graph has.
     """
     refuse_columns(options)
-    given = options.get("batch_rows", DEFAULT_BATCH_ROWS)
-    batch_rows = check_integer("batch_rows", given, 1, MAX_BATCH_ROWS)
-    bar = ExitStack()
-    callback = bar.enter_context(progress_callback(options.get("progress", False), "matching"))
-    with bar:
-        request = make_request(**chosen, progress=None if callback is None else FoundSoFar(callback))
-        deadline = Deadline.after(request.timeout)
+    with ExitStack() as bar:
+        batch_rows, request, deadline = begun(options, chosen, bar)
         graph.served()  # refuses a closed one
         images = distinct_images(workers, graph, query, projection, request, deadline)
         planned, names = time.perf_counter(), bool(options.get("names", False))

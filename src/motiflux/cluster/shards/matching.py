@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from motiflux.api.listing import LateRows
-from motiflux.api.matching import DEFAULT_BATCH_ROWS, MAX_BATCH_ROWS, WithBar
-from motiflux.arguments import check_integer
+from motiflux.api.matching import WithBar
+from motiflux.cluster.begin import begun
 from motiflux.cluster.driver_rows import DriverRows, Told, run_all
 from motiflux.cluster.jobs import RowJob, WrittenRows
 from motiflux.cluster.rows import ClusterRows
@@ -20,7 +20,7 @@ from motiflux.errors import ClusterError
 from motiflux.pattern import Pattern, Query
 from motiflux.pattern.projection import Projection
 from motiflux.request.deadline import Deadline
-from motiflux.request.progress import FoundSoFar, progress_callback
+from motiflux.request.progress import progress_callback
 from motiflux.request.request import make_request
 from motiflux.result.matches import Matches
 from motiflux.result.rows import NoRows, RowSource
@@ -50,13 +50,8 @@ def match_sharded(
         See `ShardedRows`.
     """
     refuse_columns(options)
-    given = options.get("batch_rows", DEFAULT_BATCH_ROWS)
-    batch_rows = check_integer("batch_rows", given, 1, MAX_BATCH_ROWS)
-    bar = ExitStack()
-    callback = bar.enter_context(progress_callback(options.get("progress", False), "matching"))
-    with bar:
-        request = make_request(**chosen, progress=None if callback is None else FoundSoFar(callback))
-        deadline = Deadline.after(request.timeout)
+    with ExitStack() as bar:
+        batch_rows, request, deadline = begun(options, chosen, bar)
         names = bool(options.get("names", False))
         found = listed(workers, graph, pattern, request, deadline, names=names, kind=kind)
         planned, tasks = time.perf_counter(), found.tasks
