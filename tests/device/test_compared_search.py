@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -292,6 +293,7 @@ def test_more_copies_than_places_are_refused(device: str, monkeypatch: pytest.Mo
 
 
 def test_copies_count_towards_the_memory_of_a_call(device: str) -> None:
+    gc.collect()  # whatever other tests left in circles of references
     with pytest.raises(DeviceMemoryError, match="copies of edges with their attributes"):
         mf.count(transfers(), PATTERNS["path"], device=device, gpu_memory=24_000)
 

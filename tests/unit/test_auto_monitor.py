@@ -12,7 +12,7 @@ import pytest
 import motiflux as mf
 from motiflux.config import private_tuning, resolve_tuning
 from motiflux.errors import DeviceError, DeviceMemoryError
-from motiflux.stream.matching import auto, break_even, engine
+from motiflux.stream.matching import auto, break_even, engine, run_limit
 from tests import stream_engines
 from tests.stream_engines import PlainEngine
 
@@ -153,6 +153,32 @@ def test_a_gpu_that_fails_leaves_the_call_to_the_cpu(stage: str, monkeypatch: py
     assert delta.reason.startswith("the GPU cannot do it: a test")
     assert PlainEngine.opened[0].closed
     assert same(here.apply(many(0, 5)), there.apply(many(0, 5)))
+
+
+def test_a_gpu_that_lacks_memory_for_a_call_matches_it_in_smaller_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run_limit, "_LEAST_RUN", 2)
+    monkeypatch.setattr(run_limit, "_SMALLER", 2)
+    match, sizes, room = PlainEngine.match, list[int](), 4
+
+    def limited(self: PlainEngine, run: Any, *meanwhile: Any) -> Any:
+        if run.updates > room:
+            raise DeviceMemoryError("a test", run.updates, room, "wait")
+        sizes.append(run.updates)
+        return match(self, run, *meanwhile)
+
+    monkeypatch.setattr(PlainEngine, "match", limited)
+    here, there = monitors(mode="batch")
+    delta = there.apply(many(0, 2))
+    assert same(here.apply(many(0, 2)), delta)
+    assert delta.device == "cuda"
+    assert sum(sizes) == 9
+    room = 1  # not even the smallest run
+    delta = there.apply(many(1, 3))
+    assert same(here.apply(many(1, 3)), delta)
+    assert delta.device == "cpu"
+    assert delta.reason == "the GPU cannot do it: a test: expected 2 bytes of device memory, found 1; wait"
 
 
 def test_errors_of_updates_are_those_of_the_call(gpu: PresentGpu) -> None:

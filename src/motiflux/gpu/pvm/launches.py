@@ -19,6 +19,7 @@ from motiflux.codegen.pvm import (
     THREADS,
     ExtendArgs,
     ExtendByHashArgs,
+    FilterArgs,
     KernelForm,
     OffsetArgs,
     PhaseKernel,
@@ -169,27 +170,28 @@ class PhaseLaunches:
         self._places: Buffer | None = None
         self.programs, self.controls, self.counts = programs, controls, counts
         self._accelerator = accelerator
-        self._constants, self._form = constants, form
+        self._form = form
         last = len(programs.phases) - 1
         self._kernels = [
             kernels_of(accelerator, phase, form, deadline, counts=counts and at == last, by_size=by_size)
             for at, phase in enumerate(programs.phases)
         ]
         self._arguments = [arguments_of(phase, constants, form) for phase in programs.phases]
-        self._filters = self._filtering(deadline)
+        # A kept job belongs to its graph: with the constants, which hold the graph, both would stay.
+        self._filters = self._filtering(constants.filters, deadline)
         self._is_filtered = False
         self._chain: list[Launch] = []
         self._packed: dict[int, Any] = {}  # arguments of phases that were launched one at a time
         self._single: list[Launch] = []
 
-    def _filtering(self, deadline: Deadline) -> list[Launch]:
+    def _filtering(self, filters: Sequence[FilterArgs], deadline: Deadline) -> list[Launch]:
         """Return the launches that find candidates by signatures."""
-        if not self._constants.filters:
+        if not filters:
             return []
         kernel = filter_kernel(self._accelerator, deadline)
         most = _FILTER_BLOCKS * self._accelerator.device.multiprocessors
         grid = max(1, min(most, -(-self._vertices // FILTER_THREADS)))
-        return [Launch(kernel, grid, 0, args, FILTER_THREADS) for args in self._constants.filters]
+        return [Launch(kernel, grid, 0, args, FILTER_THREADS) for args in filters]
 
     def chain(self, room: Room, rows: Sequence[Sequence[TableRows]], control: int) -> None:
         """Set the launches of all phases.

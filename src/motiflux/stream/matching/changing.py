@@ -266,8 +266,9 @@ class Changing(Watching):
     ) -> Delta:
         """Apply updates by `work`, all or none, and return the delta.
 
-        `work` gets the moment at which it has to end. If the GPU of ``device="auto"`` fails, the CPU goes on,
-        unless matches were given already. `start`: when the call began.
+        `work` gets the moment at which it has to end. `start`: when the call began. If the GPU of
+        ``device="auto"`` fails, the CPU goes on, unless matches were given already, or the GPU may have room
+        for smaller runs.
         """
         if self._auto is None:
             return self._changed(work, updates, batches, terms, start)
@@ -275,7 +276,8 @@ class Changing(Watching):
             try:
                 return self._changed(work, updates, batches, terms, start)
             except CANNOT as error:
-                if self._engine is None:
+                lacks_memory = isinstance(error, DeviceMemoryError)
+                if self._engine is None or (lacks_memory and self._run_limit.can_lower(self._unmatched)):
                     raise
                 self._alone(partial(self._leave_gpu, error))
                 if self._has_given:

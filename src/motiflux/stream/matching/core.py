@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar
+from weakref import WeakMethod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,8 +265,16 @@ class Core(Attributed):
 
     def _connect(self) -> None:
         """Have the engine match the updates of the native monitor, if there is an engine."""
-        if self._engine is not None:
-            self._native.match_elsewhere(self._match_run)
+        if self._engine is None:
+            return
+        held = WeakMethod(self._match_run)  # without a circle, memory is freed with the last reference
+
+        def match_run(run: _native.Run) -> _native.RunMatches | None:
+            match = held()
+            assert match is not None, "a call of the monitor holds it"
+            return match(run)
+
+        self._native.match_elsewhere(match_run)
 
     def _match_run(self, run: _native.Run) -> _native.RunMatches | None:
         """Have the engine match a run, and do meanwhile what the call wants done."""

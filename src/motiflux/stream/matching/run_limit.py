@@ -33,17 +33,24 @@ class RunLimit:
             self._calls, self._wait = 0, min(2 * self._wait, _MOST_WAIT)
             self._most *= _SMALLER
 
+    def can_lower(self, updates: int) -> bool:
+        """Return whether there may be smaller runs than one of so many updates."""
+        return updates // _SMALLER >= _LEAST_RUN
+
     def lower(self, updates: int) -> bool:
         """Have smaller runs after one of so many updates failed; return whether that is possible.
 
         If it is not, smaller runs were of no use, and the next call has those of before.
         """
-        most = updates // _SMALLER
-        if most < _LEAST_RUN:
+        if not self.can_lower(updates):
             self._most = self._before
             return False
-        self._calls, self._most = 0, most
+        self._calls, self._most = 0, updates // _SMALLER
         return True
+
+    def forget(self) -> None:
+        """Have runs of any length: the device is used no more."""
+        self._most = self._before = None
 
     def set(self, native: _native.Monitor) -> None:
         """Have the runs of a call be as short."""

@@ -122,7 +122,7 @@ class Watching(Conditioned):
         else:
             self._engine = engine  # first: `_use(None)` undoes what follows
             self._plan_for(engine)
-            self._native.match_elsewhere(engine.match)
+            self._connect()
             if self._auto is not None:
                 self._auto.use(on_gpu=True)
 
@@ -131,6 +131,7 @@ class Watching(Conditioned):
         assert self._auto is not None
         self._use(None)
         self._plan_for(None)
+        self._run_limit.forget()
         self._auto.give_up(error)
         self._ran = self._auto.failed or self._ran
 
