@@ -352,7 +352,7 @@ def test_a_driver_that_lost_its_job_while_it_wrote_down_the_end_spoils_nothing(
     monkeypatch.setattr(Folder, "write_json", go_on_elsewhere)
     expected = rows_of(mf.match(graph, query, names=True).to_arrow())
     with mf.Cluster() as cluster:
-        with pytest.raises(mf.OutputError, match="part-"):
+        with pytest.raises(mf.OutputError, match="another call has continued this job"):
             cluster.match(graph, query, **options)
         again = cluster.match(graph, query, **options)
         assert (again.rows, again.resumed) == (expected.total(), 1)
@@ -387,6 +387,50 @@ def test_a_driver_that_loses_its_job_while_it_gives_a_task_begins_none(
         cluster.match(graph, query, **options)
     assert ray.submitted == submitted > 0
     assert rows_of(pq.read_table(tmp_path)) == rows_of(mf.match(graph, query, names=True).to_arrow())
+
+
+def begun(folder: Path) -> DataSet:
+    """Return the data set of the next call of a job."""
+    made = DataSet(Folder(str(folder)), "mine", {})
+    made.begin()
+    return made
+
+
+def test_notes_that_an_earlier_call_writes_late_count_for_nothing(tmp_path: Path) -> None:
+    first = begun(tmp_path)
+    first.note("given-000000", "first")
+    second = begun(tmp_path)
+    with pytest.raises(mf.OutputError, match="another call has continued this job"):
+        first.note("given-000001", "late")
+    second.note("given-000001", "second")
+    third = begun(tmp_path)
+    with pytest.raises(mf.OutputError):
+        second.note("done-000001", "late, too")
+    for last in (third, begun(tmp_path)):
+        assert [last.read_note(name) for name in last.notes] == ["first", "second"]
+        assert [name.rpartition("-0")[0] for name in last.notes] == ["given-000000", "given-000001"]
+
+
+def test_a_call_that_was_lost_before_it_knew_the_notes_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, write = begun(tmp_path), Folder.write_json
+    first.note("given-000000", "first")
+
+    def lost(self: Folder, name: str, content: object) -> None:
+        if "known" in name:
+            raise SystemExit
+        write(self, name, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "write_json", lost)
+        for _ in range(2):
+            with pytest.raises(SystemExit):
+                begun(tmp_path)
+    with pytest.raises(mf.OutputError):
+        first.note("given-000001", "late")
+    last = begun(tmp_path)  # what is late is true all the same: nothing was done after it
+    assert [last.read_note(name) for name in last.notes] == ["first", "late"]
 
 
 def test_a_call_that_loses_its_job_while_it_looks_for_files_deletes_none(

@@ -1,7 +1,12 @@
 """The folder of a data set: its files, and the manifest that says whose they are.
 
-``_motiflux/`` in the folder holds ``job.json``, what the rows depend on, and ``driver.json``, the call that
-goes on with the job.
+``_motiflux/`` in the folder holds ``job.json``, what the rows depend on; ``calls/``, a file for each call of
+the job, of which the last one goes on with it; and notes of these calls. An earlier call that only seemed
+lost sees a later one, and ends.
+
+A note has the name of its call, so no call writes over those of another. ``known-CALL.json`` has the names of
+the notes of earlier calls that a call began with: what such a call still wrote afterwards is not known, and
+counts for nothing. A call that was lost before it had written this had done nothing else.
 """
 
 from __future__ import annotations
@@ -9,14 +14,17 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping
+from typing import Any
 
 from motiflux.cluster.folder import Folder
 from motiflux.errors import OutputError
 
 MANIFEST = "_motiflux"
-_DRIVER = "driver.json"
-"""The call that goes on with the job: an earlier one that only seemed lost sees it, and ends."""
+_CALLS = f"{MANIFEST}/calls"
+_KNOWN = "known"
 _JOB = "job.json"
+_FORM = 2
+"""The form of the manifest; jobs with another one are refused."""
 
 
 class DataSet:
@@ -35,6 +43,10 @@ class DataSet:
         Rows and bytes of each file.
     continues
         Whether the folder has the same job.
+    call
+        The name of this call, by which calls are sorted; "" before `begin`.
+    notes
+        Names of the notes of earlier calls, which `begin` finds.
 
     Raises
     ------
@@ -46,7 +58,9 @@ class DataSet:
         self.folder = folder
         self.files: dict[str, tuple[int, int]] = {}
         self.token = uuid.uuid4().hex
-        self._content = {"job": self.token if name is None else name, **content}
+        self.call = ""
+        self.notes: list[str] = []
+        self._content = {"job": self.token if name is None else name, "manifest": _FORM, **content}
         self.continues = self._is_there(name)
 
     @property
@@ -72,13 +86,33 @@ class DataSet:
         """Have this call go on with the job, and an earlier one end that only seemed lost."""
         if not self.continues:
             self.folder.write_json(f"{MANIFEST}/{_JOB}", self._content)
-        self.folder.write_json(f"{MANIFEST}/{_DRIVER}", self.token)
+        turn = max((int(name.partition("-")[0]) for name in self._calls()), default=0) + 1
+        self.call = f"{turn:06}-{self.token[:8]}"
+        self.folder.write_json(f"{_CALLS}/{self.call}", None)
+        # From here on, a note of an earlier call is found here, or that call finds this one behind its note.
+        self.notes = self._known()
+        self.note(_KNOWN, self.notes)
+
+    def _known(self) -> list[str]:
+        """Return the notes that the last call began with that wrote them down, and its own."""
+        there = self.folder.files(MANIFEST)
+        for call in sorted(self._calls(), reverse=True):
+            name = f"{_KNOWN}-{call}.json"
+            if call < self.call and name in there:
+                before: list[str] = self.folder.read_json(f"{MANIFEST}/{name}")
+                own = (
+                    one for one in there if one.endswith(f"-{call}.json") and not one.startswith(f"{_KNOWN}-")
+                )
+                return [*before, *sorted(own)]
+        return []
+
+    def _calls(self) -> list[str]:
+        return list(self.folder.files(_CALLS))
 
     @property
     def owned(self) -> bool:
         """Whether no other call goes on with the job."""
-        owner: str = self.folder.read_json(f"{MANIFEST}/{_DRIVER}")
-        return owner == self.token
+        return max(self._calls(), default="") == self.call
 
     def check_owned(self) -> None:
         """Raise `OutputError` if another call goes on with the job."""
@@ -86,15 +120,19 @@ class DataSet:
             raise OutputError(f"{self.folder.uri}: another call has continued this job")
 
     def note(self, name: str, content: object) -> None:
-        """Write a file of the manifest.
+        """Write a note; do nothing that follows from it if this fails.
 
         Raises
         ------
         OutputError
-            Another call goes on with the job.
+            Another call goes on with the job, and may know the note or not.
         """
+        self.folder.write_json(f"{MANIFEST}/{name}-{self.call}.json", content)
         self.check_owned()
-        self.folder.write_json(f"{MANIFEST}/{name}", content)
+
+    def read_note(self, name: str) -> Any:
+        """Return the content of a note, by the name of its file."""
+        return self.folder.read_json(f"{MANIFEST}/{name}")
 
     def delete_others(self) -> None:
         """Delete files of rows that are none of `files`, unless another call goes on with the job.

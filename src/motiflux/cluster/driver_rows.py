@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import motiflux
-from motiflux.cluster.data_set import MANIFEST, DataSet, file_name
+from motiflux.cluster.data_set import DataSet, file_name
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.jobs import RowJob, WrittenRows, run_jobs
 from motiflux.cluster.rows import ROWS_OF_TASK
@@ -29,8 +29,8 @@ from motiflux.result.matches import Matches
 if TYPE_CHECKING:
     from motiflux.cluster.workers import Workers
 
-_DONE = "done-"
-"""Begins the names of files of the manifest that say what a call wrote."""
+_DONE = "done"
+"""The note of what a call wrote."""
 _CALL = "match: output="
 
 
@@ -111,12 +111,9 @@ class DriverRows:
 
     def _told(self) -> Any:
         """Return what an earlier call of the job wrote down at its end; None if not all files are there."""
-        folder = self._data_set.folder
-        there = folder.files()
-        for name in sorted(folder.files(MANIFEST)):
-            if not name.startswith(_DONE):
-                continue
-            told = folder.read_json(f"{MANIFEST}/{name}")
+        there = self._data_set.folder.files()
+        for name in self._data_set.notes:
+            told = self._data_set.read_note(name)
             if all(there.get(file) == nbytes for file, _, nbytes in told["files"]):
                 return told
         return None
@@ -135,8 +132,7 @@ class DriverRows:
             self._write_file(tables.schema, [], 0)
         if complete or data_set.rows == self._limit:
             files = [(name, rows, nbytes) for name, (rows, nbytes) in data_set.files.items()]
-            name = f"{_DONE}{data_set.token[:8]}.json"
-            data_set.note(name, {"files": files, "complete": complete})
+            data_set.note(_DONE, {"files": files, "complete": complete})
         return complete
 
     def _write_file(self, schema: Any, batches: list[Any], rows: int) -> None:

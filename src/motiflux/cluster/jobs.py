@@ -1,7 +1,7 @@
 """Listings into a Parquet data set: one file for each task, and a manifest by which a lost driver goes on.
 
-The manifest (`motiflux.cluster.data_set`) has ``given-N.json`` for each task of root arcs before it is handed
-out, and ``done-N.json`` for each task that ended, with its rows, its file and the tasks that search what it
+The manifest (`motiflux.cluster.data_set`) has a note ``given-N`` of each task of root arcs before it is
+handed out, and ``done-N`` of each task that ended, with its rows, its file and the tasks that search what it
 handed back.
 """
 
@@ -113,8 +113,7 @@ class _TasksOfJob:
             if order is None:
                 return None
             task = self.next(order.share, order.seconds)
-            self.data_set.note(f"given-{task.number:06}.json", [task.share, task.work])
-            self.data_set.check_owned()  # another call may have given this number to another task meanwhile
+            self.data_set.note(f"given-{task.number:06}", [task.share, task.work])
             self.waiting.append(task)
         task = self.waiting.popleft()
         self.works[task.number] = task.work
@@ -207,7 +206,7 @@ class RowJob:
         tasks = self.shares.parts(done.left)
         self._note(order.number, rows, nbytes)  # first: a call that ends meanwhile deletes no file of it
         self.data_set.note(
-            f"done-{order.number:06}.json",
+            f"done-{order.number:06}",
             {"rows": rows, "bytes": nbytes, "tasks": [[one.number, one.share, one.work] for one in tasks]},
         )
         self.shares.waiting.extend(tasks)
@@ -245,7 +244,7 @@ class RowJob:
         """Begin the job, or continue it."""
         self.data_set.begin()
         if self.data_set.continues:
-            self._continue(self.folder.files(MANIFEST))
+            self._continue(self.data_set.notes)
 
     def _content(self, plan: object, units: int) -> dict[str, object]:
         """Return what the rows depend on."""
@@ -260,16 +259,13 @@ class RowJob:
             "rows_of_task": self._rows,
         }
 
-    def _continue(self, known: dict[str, int]) -> None:
-        """Take what the manifest says: tasks that are done count, others wait."""
+    def _continue(self, notes: list[str]) -> None:
+        """Take what notes say: tasks that are done count, others wait."""
         tasks: dict[int, _Task] = {}
         done: dict[int, Any] = {}
-        for name in sorted(known):
-            kind, _, rest = name.partition("-")
-            if kind not in ("given", "done"):
-                continue
-            number = int(rest.partition(".")[0])
-            content = self.folder.read_json(f"{MANIFEST}/{name}")
+        for name in notes:
+            kind, at = name.split("-")[:2]
+            number, content = int(at), self.data_set.read_note(name)
             if kind == "given":
                 tasks[number] = _Task(number, *_read_task(content))
             else:
