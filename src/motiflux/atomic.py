@@ -40,10 +40,12 @@ class AtomicFile:
     path
         The name to publish under. A symbolic link stays one: the file it points to is replaced. What is no
         regular file (a pipe, a device) is not replaced.
+    lasting
+        Whether it has to outlive a crash of the machine. If not, nothing waits until it is on disk.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, lasting: bool = True) -> None:
+        self._path, self._lasting = path, lasting
         self._target = Path(os.path.realpath(path))
         self._temporary: Path | None = None
         self._file: BinaryIO | None = None
@@ -100,7 +102,8 @@ class AtomicFile:
         assert self._temporary is not None
         try:
             file.flush()
-            os.fsync(file.fileno())
+            if self._lasting:
+                os.fsync(file.fileno())
             refuse_irregular(self._path)
             with contextlib.suppress(FileNotFoundError):  # a file that is replaced keeps its permissions
                 os.fchmod(file.fileno(), stat.S_IMODE(self._target.stat().st_mode))

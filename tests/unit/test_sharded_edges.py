@@ -7,6 +7,7 @@ import random
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,16 @@ from motiflux.api.edge_witnesses import bound_query_edge
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.shards import edge_images, edge_sums, edges, pairs, rows, search, sharded
 from motiflux.cluster.shards.edge_images import RangedEdges, RangeEdges
-from motiflux.cluster.shards.pairs import PairSums, Runs, added, keys_of, merged, ranges_of_keys
+from motiflux.cluster.shards.pairs import (
+    PairSums,
+    Runs,
+    added,
+    keys_of,
+    merged,
+    pairs_within,
+    sums_by_ranges,
+    whole_range,
+)
 from motiflux.cluster.shards.planning import image_plan_of, ranged_images
 from motiflux.cluster.shards.rows import Rows
 from motiflux.cluster.shards.search import RangeSearch
@@ -224,9 +234,10 @@ def assert_numbers_are_those_of_the_whole_graph(
             assert times * total == mf.count(graph, query, semantics=semantics, device="cpu")
             paths, classes = [f"{folder}/{name}" for name, _ in counts.sums.take()], len(sums)
             while len(paths) > 100:
-                paths = [merged(paths[at : at + 100], classes, 1 << 20) for at in range(0, len(paths), 100)]
+                groups = [paths[at : at + 100] for at in range(0, len(paths), 100)]
+                paths = [merged(group, classes, 1 << 20)[0] for group in groups]
             runs = Runs(paths, range(classes))
-            for one, (keys, words, _) in zip(own, runs.sums(0, 1 << 64), strict=True):
+            for one, (keys, words, _) in zip(own, runs.sums(whole_range(runs.keys)), strict=True):
                 times = times_of(plan, plan.searches[one[0]], one[0])
                 for key, word in zip(keys.tolist(), words.tolist(), strict=True):
                     found[one, key >> 32, key & 0xFFFFFFFF] = word * times
@@ -353,6 +364,35 @@ def test_runs_are_merged_until_few_are_open(
     assert most == 3
 
 
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    memory=st.sampled_from([1, 500, 5000, 1 << 20]),
+    distinct=st.sampled_from([1, 3, 50, 2**64]),
+)
+def test_ranges_ascend_and_have_as_many_pairs_as_fit(seed: int, memory: int, distinct: int) -> None:
+    draws = np.random.default_rng(seed)
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(os, "fsync", lambda file: None)
+        sums = PairSums(2, folder, 20_000)
+        for _ in range(12):
+            keys = draws.integers(0, distinct, 30, np.uint64)
+            if distinct == 2**64:
+                keys[:20] >>= np.uint64(50)  # most are close together
+            sums.add(int(draws.integers(2)), keys, np.ones(len(keys), np.uint64), {})
+        runs = Runs([f"{folder}/{name}" for name, _ in sums.take()], [0, 1])
+        whole = runs.sums(whole_range(runs.keys))
+        pieces = [piece for (piece,) in sums_by_ranges([runs], 0, 1 << 64, memory)]
+    every = [np.concatenate([keys for keys, _, _ in piece]).tolist() for piece in pieces]
+    ends = [(min(keys), max(keys)) for keys in every]
+    assert all(before[1] < behind[0] for before, behind in pairwise(ends))
+    for piece, (low, high) in zip(pieces, ends, strict=True):
+        assert low == high or sum(len(keys) for keys, _, _ in piece) <= pairs_within(memory)
+    for place, (keys, words, _) in enumerate(whole):
+        assert np.array_equal(np.concatenate([piece[place][0] for piece in pieces]), keys)
+        assert np.array_equal(np.concatenate([piece[place][1] for piece in pieces]), words)
+
+
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), classes=st.integers(1, 3), memory=st.sampled_from([1, 500, 1 << 20]))
 def test_a_merged_run_has_the_sums_of_all(seed: int, classes: int, memory: int) -> None:
@@ -365,8 +405,11 @@ def test_a_merged_run_has_the_sums_of_all(seed: int, classes: int, memory: int) 
             keys[0] = 2**64 - 1
             sums.add(int(draws.integers(classes)), keys, draws.integers(2**62, 2**64, 3, np.uint64), {})
         paths = [f"{folder}/{name}" for name, _ in sums.take()]
-        one = Runs([merged(paths, classes, memory)], range(classes)).sums(0, 1 << 64)
-        for found, all_of in zip(one, Runs(paths, range(classes)).sums(0, 1 << 64), strict=True):
+        path, fewer = merged(paths, classes, memory)
+        one, several = Runs([path], range(classes)), Runs(paths, range(classes))
+        assert fewer == whole_range(several.keys).pairs - whole_range(one.keys).pairs
+        both = [runs.sums(whole_range(runs.keys)) for runs in (one, several)]
+        for found, all_of in zip(*both, strict=True):
             assert np.array_equal(found[0], all_of[0])
             assert np.array_equal(found[1], all_of[1])
             assert found[2] == all_of[2]
@@ -459,8 +502,8 @@ def test_sums_of_pairs_have_any_size(tmp_path: Path) -> None:
             assert not sums.take()
         runs = Runs([str(folder / name) for name, _ in names], [1, 0])
         found: list[dict[int, int]] = [{}, {}]
-        for begin, end in ranges_of_keys([runs], 0, 1 << 64, 500):
-            for place, (keys, words, above) in zip((1, 0), runs.sums(begin, end), strict=True):
+        for (sums_of_range,) in sums_by_ranges([runs], 0, 1 << 64, 500):
+            for place, (keys, words, above) in zip((1, 0), sums_of_range, strict=True):
                 for key, word in zip(keys.tolist(), words.tolist(), strict=True):
                     assert key not in found[place]
                     found[place][key] = word + above.get(key, 0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.shards.layout import Ids, Layout
-from motiflux.cluster.shards.pairs import Above, Runs, ends_of, ranges_of_keys
+from motiflux.cluster.shards.pairs import Runs, Sums, ends_of, sums_by_ranges
 from motiflux.cluster.shards.rows import Rows, Slices
 from motiflux.cluster.shards.search import SHARE_OF_ROWS
 from motiflux.cluster.shards.server import Served, ids_of, rows_of
@@ -124,17 +124,17 @@ class SumsOfEdges:
                 places[column.search].append(column.place)
         opened = {search: Runs(self.runs[search], own) for search, own in places.items()}
         room = self.served.memory // (_SHARE_OF_SUMS * (1 + len(self.columns)))
-        for begin, end in ranges_of_keys(list(opened.values()), first << 32, last << 32, room):
+        for every in sums_by_ranges(list(opened.values()), first << 32, last << 32, room):
             found = {
                 (search, place): sums
-                for search, runs in opened.items()
-                for place, sums in zip(places[search], runs.sums(begin, end), strict=True)
+                for search, of_search in zip(opened, every, strict=True)
+                for place, sums in zip(places[search], of_search, strict=True)
             }
             piece = self._edges(found)
             if len(piece.sources):
                 yield piece
 
-    def _edges(self, found: Mapping[tuple[int, int], tuple[Any, Any, Above]]) -> Edges:
+    def _edges(self, found: Mapping[tuple[int, int], Sums]) -> Edges:
         """Return the edges of pairs."""
         keys = np.unique(np.concatenate([one for one, _, _ in found.values()]))
         columns = []

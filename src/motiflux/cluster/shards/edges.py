@@ -21,7 +21,7 @@ from motiflux.cluster.shards.conditions import narrowed
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.edge_images import RangedEdges
 from motiflux.cluster.shards.edge_sums import EdgeColumn, Edges, EdgeTable, SumsOfEdges
-from motiflux.cluster.shards.pairs import merged
+from motiflux.cluster.shards.pairs import merged, pairs_within
 from motiflux.cluster.shards.planning import image_plan_of, ranged_images
 from motiflux.cluster.shards.progress import BehindSearch, telling
 from motiflux.cluster.shards.reasons import reason_of
@@ -52,6 +52,10 @@ _LEAST_SECONDS = 1.0
 """Shortest time that tasks are made for: each writes a file, and all files are read together."""
 _MOST_OPEN = 256
 """Runs that a process has open: each takes a descriptor, of which it may have about 1,024."""
+_FEWEST_RUNS = 8
+"""Runs that are left unmerged in any case."""
+_LEAST_OF_RUN = 64
+"""Pairs of each run that are added at a time, at least: a piece of many short ones takes longer."""
 _SHARE_OF_MERGED = 4
 """The sums of a merged run take one part of so many of the memory of a task."""
 _LEAST_ADDING, _SHARE_OF_ADDING = 1.0, 0.1
@@ -196,8 +200,14 @@ class EdgeSearches:
         return driver.has_all_of(stage)
 
     def _merge(self, report: ProgressCallback | None, deadline: Deadline) -> None:
-        """Merge runs into so few that a process can have all of them open; forget all if time is up."""
-        most = max(1, _MOST_OPEN // max(1, len(self.runs)))
+        """Merge runs into so few that a process can have all of them open; forget all if time is up.
+
+        Into fewer where the memory is small: the runs of a piece share its room, and most pairs are in
+        several runs.
+        """
+        room = self.graph.memory // _SHARE_OF_MERGED
+        open_at_once = min(_MOST_OPEN, max(_FEWEST_RUNS, pairs_within(room) // _LEAST_OF_RUN))
+        most = max(1, open_at_once // max(1, len(self.runs)))
         while any(len(one) > most for one in self.runs):
             kept: list[list[str]] = []
             groups: list[tuple[int, tuple[str, ...]]] = []
@@ -206,16 +216,17 @@ class EdgeSearches:
                 parts = [runs[at::number] for at in range(number)]
                 kept.append([one[0] for one in parts if len(one) == 1])
                 groups += [(search, one) for one in parts if len(one) > 1]
-            room = self.graph.memory // _SHARE_OF_MERGED
             tasks = [partial(merged, runs, self.classes[search], room) for search, runs in groups]
             stage = Stage(self.workers, "count_per_edge: merge", tasks)
             if not self._run(stage, report, deadline):
                 self.complete, self.pairs = False, 0
                 return
             for at, (search, runs) in enumerate(groups):
-                kept[search].append(stage.found[at])
-                for path in runs:
-                    Path(path).unlink(missing_ok=True)
+                path, fewer = stage.found[at]
+                kept[search].append(path)
+                self.pairs -= fewer
+                for old in runs:
+                    Path(old).unlink(missing_ok=True)
             self.runs = [tuple(one) for one in kept]
 
     def _sums(self) -> SumsOfEdges:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -26,10 +28,14 @@ Keys = NDArray[np.uint64]
 Words = NDArray[np.uint64]
 Above = dict[int, int]
 """By key: what is missing in a number of 64 bits, a multiple of 2^64."""
+Sums = tuple[Keys, Words, Above]
+"""Distinct keys, ascending, and the number of each."""
 
 BYTES_OF_PAIR = 16
 _BYTES_OF_SUM = 8 * BYTES_OF_PAIR
 """Bytes that a pair takes while numbers are added."""
+_SAMPLES_OF_PART, _MOST_PARTS = 8, 64
+"""Keys that are looked at for each part of a range, and the most parts that it is cut into at a time."""
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
 
@@ -44,7 +50,7 @@ def ends_of(keys: Keys) -> tuple[Ids, Ids]:
     return (keys >> _SHIFT).astype(np.int64), (keys & _LOW).astype(np.int64)
 
 
-def added(keys: Sequence[Keys], words: Sequence[Words]) -> tuple[Keys, Words, Above]:
+def added(keys: Sequence[Keys], words: Sequence[Words]) -> Sums:
     """Return distinct keys, ascending, and the sum of the numbers of each."""
     every = np.concatenate([np.empty(0, np.uint64), *keys])
     numbers = np.concatenate([np.empty(0, np.uint64), *words])
@@ -74,7 +80,7 @@ class PairSums:
 
     def __init__(self, classes: int, folder: str, memory: int) -> None:
         self._folder = folder
-        self._most = max(1, memory // _BYTES_OF_SUM)
+        self._most = pairs_within(memory)
         self._keys: list[list[Keys]] = [[] for _ in range(classes)]
         self._words: list[list[Words]] = [[] for _ in range(classes)]
         self._above: list[Above] = [{} for _ in range(classes)]
@@ -107,7 +113,7 @@ class PairSums:
             [place, str(key), str(more)] for place, one in enumerate(self._above) for key, more in one.items()
         ]
         name = f"run-{uuid.uuid4().hex}"
-        write_sections(Path(self._folder, name), {"above": above}, arrays)
+        write_sections(Path(self._folder, name), {"above": above}, arrays, lasting=False)
         self._files.append((name, self._held))
         self._forget()
 
@@ -144,70 +150,136 @@ class Runs:
     ----------
     places
         The classes of them that are read.
+
+    Attributes
+    ----------
+    keys
+        The keys of all files for the first class, then those for the second one, and so on.
     """
 
     def __init__(self, paths: Sequence[str], places: Sequence[int]) -> None:
-        self._columns: list[list[tuple[Keys, Words]]] = [[] for _ in places]
+        self.keys: list[Keys] = []
+        self._words: list[Words] = []
         self._above: list[Above] = [{} for _ in places]
+        files = [SectionFile(Path(path)) for path in paths]
+        for place in places:
+            self.keys += [file.array(f"keys{place}", "<u8", 1) for file in files]
+            self._words += [file.array(f"words{place}", "<u8", 1) for file in files]
         number = {place: at for at, place in enumerate(places)}
-        for path in paths:
-            file = SectionFile(Path(path))
-            for at, place in enumerate(places):
-                both = file.array(f"keys{place}", "<u8", 1), file.array(f"words{place}", "<u8", 1)
-                self._columns[at].append(both)
+        for file in files:
             given: Any = file.facts["above"]
             for place, key, more in given:
                 if place in number:
                     _add_above(self._above[number[place]], {int(key): int(more)})
 
-    def pairs(self, first: int, last: int) -> int:
-        """Return the number of pairs of all files from one key up to another, without it."""
-        return sum(end - begin for column in self._spans(first, last) for begin, end in column)
-
-    def sums(self, first: int, last: int) -> list[tuple[Keys, Words, Above]]:
+    def sums(self, within: Range) -> list[Sums]:
         """Return for each class the distinct keys of a range, and the sums of their numbers."""
-        found = []
-        for at, spans in enumerate(self._spans(first, last)):
-            parts = [
-                (keys[begin:end], words[begin:end])
-                for (keys, words), (begin, end) in zip(self._columns[at], spans, strict=True)
+        spans = list(zip(within.begins.tolist(), within.ends.tolist(), strict=True))
+        files, found = len(self.keys) // len(self._above), []
+        for at, every in enumerate(self._above):
+            of_class = [
+                (one, *spans[one])
+                for one in range(at * files, (at + 1) * files)
+                if spans[one][0] < spans[one][1]
             ]
-            keys, words, above = added([one for one, _ in parts], [one for _, one in parts])
-            _add_above(above, {key: more for key, more in self._above[at].items() if first <= key < last})
+            keys, words, above = added(
+                [self.keys[one][begin:end] for one, begin, end in of_class],
+                [self._words[one][begin:end] for one, begin, end in of_class],
+            )
+            _add_above(above, {key: more for key, more in every.items() if within.first <= key < within.last})
             found.append((keys, words, above))
         return found
 
-    def _spans(self, first: int, last: int) -> list[list[tuple[int, int]]]:
-        return [[(_place(keys, first), _place(keys, last)) for keys, _ in column] for column in self._columns]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Range:
+    """A range of keys, and where it lies in arrays of keys.
+
+    Parameters
+    ----------
+    first, last
+        The keys from one up to another, without it.
+    begins, ends
+        Its places in each array.
+    """
+
+    first: int
+    last: int
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    @property
+    def pairs(self) -> int:
+        """Number of its pairs in all arrays."""
+        return int((self.ends - self.begins).sum())
+
+    def parts(self, keys: Sequence[Keys], number: int) -> list[Range]:
+        """Return about so many ranges of about as many pairs: two at least, if there are two keys."""
+        step = max(1, self.pairs // (_SAMPLES_OF_PART * number))
+        spans = list(zip(self.begins.tolist(), self.ends.tolist(), strict=True))
+        samples = np.sort(np.concatenate([one[b:e:step] for one, (b, e) in zip(keys, spans, strict=True)]))
+        cuts = np.unique(samples[np.arange(1, number) * len(samples) // number])
+        cuts = cuts[cuts > np.uint64(self.first)]
+        if not len(cuts):  # many pairs have the first key
+            cuts = np.array([self.first + 1], np.uint64)
+        inner = [b + one[b:e].searchsorted(cuts) for one, (b, e) in zip(keys, spans, strict=True)]
+        places = np.column_stack([self.begins, np.stack(inner), self.ends])
+        ends = pairwise([self.first, *cuts.tolist(), self.last])
+        return [Range(*one, places[:, at], places[:, at + 1]) for at, one in enumerate(ends)]
+
+
+def whole_range(keys: Sequence[Keys], first: int = 0, last: int = 1 << 64) -> Range:
+    """Return the range of the keys from one up to another, without it."""
+    both = [[_place(one, first), _place(one, last)] for one in keys]
+    begins, ends = np.array(both, np.int64).reshape(-1, 2).T
+    return Range(first, last, begins, ends)
 
 
 def _place(keys: Keys, key: int) -> int:
     return len(keys) if key >= 1 << 64 else int(keys.searchsorted(np.uint64(key)))
 
 
-def ranges_of_keys(runs: Sequence[Runs], first: int, last: int, memory: int) -> Iterator[tuple[int, int]]:
-    """Iterate over ranges of keys, each of as many pairs as fit into some bytes while they are added."""
-    most = max(1, memory // _BYTES_OF_SUM)
-    waiting = [(first, last)]
+def sums_by_ranges(runs: Sequence[Runs], first: int, last: int, memory: int) -> Iterator[list[list[Sums]]]:
+    """Iterate over the sums of files in ranges of keys, which ascend.
+
+    Each range has as many pairs as fit into some bytes while they are added, or a single key. One that has
+    more is cut at samples of its keys, as keys are not spread evenly; to halve it again and again took nearly
+    all of the time where files are many (R-MAT 13, 1 MB).
+    """
+    most = pairs_within(memory)
+    begins = [0, *accumulate(len(one.keys) for one in runs)]
+    keys = [one for of_search in runs for one in of_search.keys]
+    waiting = [whole_range(keys, first, last)]
     while waiting:
-        begin, end = waiting.pop()
-        pairs = sum(one.pairs(begin, end) for one in runs)
-        if not pairs:
+        within = waiting.pop()
+        if not (pairs := within.pairs):
             continue
-        if pairs <= most or end - begin == 1:
-            yield begin, end
+        if pairs > most and within.last - within.first > 1:
+            waiting += reversed(within.parts(keys, min(_MOST_PARTS, 1 + 3 * pairs // (2 * most))))
             continue
-        middle = (begin + end) // 2
-        waiting += [(middle, end), (begin, middle)]
+        yield [
+            one.sums(Range(within.first, within.last, within.begins[b:e], within.ends[b:e]))
+            for one, (b, e) in zip(runs, pairwise(begins), strict=True)
+        ]
 
 
-def merged(paths: Sequence[str], classes: int, memory: int) -> str:
-    """Write one run that has the sums of several, beside them; return its path.
+def pairs_within(memory: int) -> int:
+    """Return the number of pairs that fit into some bytes while they are added."""
+    return max(1, memory // _BYTES_OF_SUM)
+
+
+def merged(paths: Sequence[str], classes: int, memory: int) -> tuple[str, int]:
+    """Write one run that has the sums of several, beside them.
 
     Parameters
     ----------
     memory
         Bytes for sums: the run itself may be larger.
+
+    Returns
+    -------
+    str, int
+        Its path, and by how many pairs it has fewer.
 
     Raises
     ------
@@ -217,13 +289,15 @@ def merged(paths: Sequence[str], classes: int, memory: int) -> str:
     folder = Path(paths[0]).parent
     runs, path = Runs(paths, range(classes)), folder / f"run-{uuid.uuid4().hex}"
     above: list[list[object]] = []
+    fewer = sum(map(len, runs.keys))
     with ExitStack() as opened:
         try:
             files = [
                 [opened.enter_context(TemporaryFile(dir=folder)) for _ in range(classes)] for _ in range(2)
             ]
-            for begin, end in ranges_of_keys([runs], 0, 1 << 64, memory):
-                for place, (keys, words, more) in enumerate(runs.sums(begin, end)):
+            for (sums,) in sums_by_ranges([runs], 0, 1 << 64, memory):
+                for place, (keys, words, more) in enumerate(sums):
+                    fewer -= len(keys)
                     files[0][place].write(keys.data)
                     files[1][place].write(words.data)
                     above += [[place, str(key), str(number)] for key, number in more.items()]
@@ -234,5 +308,5 @@ def merged(paths: Sequence[str], classes: int, memory: int) -> str:
             }
         except OSError as error:
             raise OutputError(f"{path}: {error}") from error
-        write_sections(path, {"above": above}, arrays)
-    return str(path)
+        write_sections(path, {"above": above}, arrays, lasting=False)
+    return str(path), fewer

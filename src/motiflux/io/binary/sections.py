@@ -68,7 +68,9 @@ class Section:
         return self.offset + self.nbytes
 
 
-def write_sections(path: Path, facts: Mapping[str, object], arrays: Mapping[str, NDArray[Any]]) -> int:
+def write_sections(
+    path: Path, facts: Mapping[str, object], arrays: Mapping[str, NDArray[Any]], *, lasting: bool = True
+) -> int:
     """Write a file of arrays; it appears under its name when all of it is on disk.
 
     Parameters
@@ -77,6 +79,8 @@ def write_sections(path: Path, facts: Mapping[str, object], arrays: Mapping[str,
         Any value that JSON can represent.
     arrays
         By name.
+    lasting
+        Whether it has to outlive a crash of the machine; else it is not waited for until it is on disk.
 
     Returns
     -------
@@ -99,7 +103,7 @@ def write_sections(path: Path, facts: Mapping[str, object], arrays: Mapping[str,
     placed = _laid_out(sections, _aligned(_HEADER_BYTES + len(table)))
     table = _table(facts, placed).ljust(len(table))
     size = max([section.end for section in placed], default=_HEADER_BYTES + len(table))
-    with AtomicFile(path) as file:
+    with AtomicFile(path, lasting=lasting) as file:
         file.write(_header(size, table) + table)
         at = _HEADER_BYTES + len(table)
         for section in placed:
