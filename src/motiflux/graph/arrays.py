@@ -50,6 +50,13 @@ class EdgeList(NamedTuple):
     multiplicity: NDArray[np.int64]
 
 
+class Shares(NamedTuple):
+    """The parts of a graph's edges and vertices that a sketch of it has, above 0 and at most 1."""
+
+    edges: float
+    vertices: float
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GraphArrays:
     """The fields of `Graph`, which describes them, and the methods that need nothing else."""
@@ -66,6 +73,7 @@ class GraphArrays:
     vertex_attributes: AttributeTable = field(default_factory=lambda: AttributeTable("vertex"))
     edge_attributes: AttributeTable = field(default_factory=lambda: AttributeTable("edge"))
     end_columns: EndColumns | None = None
+    sketched: Shares | None = None
     memo: Memo = field(default_factory=Memo, init=False)
 
     def __post_init__(self) -> None:

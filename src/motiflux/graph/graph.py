@@ -54,6 +54,8 @@ class Graph(Importers, Exporters):
         copies of each in the order they were given.
     end_columns
         The columns of a table that the ends of edges were taken from, if it was made from one.
+    sketched
+        None; or this graph has some of the edges of a larger one, for which plans are made on it.
     memo
         Cache of data that planning and engines derived from the graph.
     """

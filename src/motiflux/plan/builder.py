@@ -12,6 +12,7 @@ from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Permutation, automorphisms
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.candidates.space import CandidateSpace
+from motiflux.plan.estimate.sampled import Estimate, plan_in_whole, sample
 from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.speeds import Speeds
 from motiflux.plan.passes.adaptive_order import adaptive_order_of
@@ -151,6 +152,15 @@ class PlanBuilder:
     def plan(self, order: Order) -> Plan:
         """Return the plan in `order`."""
         return self._draft(order, *self._breaking(order))
+
+    def sampled(self, plan: Plan, members: int) -> Estimate:
+        """Return what is expected of a plan; on a sketch, that of the larger graph."""
+        estimate = sample(self.graph, plan, members, self.options.threads)
+        return estimate.in_whole(self.graph.sketched, plan.order, self.bound)
+
+    def in_whole(self, plan: Plan) -> Plan:
+        """Return a plan that was sampled, with the sizes of the larger graph if this one is a sketch."""
+        return plan_in_whole(plan, self.graph.sketched, self.bound)
 
     def sketch(self, order: Order) -> Plan:
         """Return a plan in `order` for sampling: without symmetry breaking.

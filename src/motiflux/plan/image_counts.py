@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 
 from motiflux.graph import AdjacencyKey, Graph
@@ -276,16 +277,20 @@ def _listing(
     """Return the search that finds each subgraph once, and its seconds."""
     orders = promising_orders(builder.bound, builder.model, tails=False)
     plans = [builder.without_tail(order) for order in orders]
-    threads = builder.options.threads
     plan, read = plans[0], inf
     if builder.cheap_to_sample:
         plans = [_sampled(builder, one, _FEW_MEMBERS) for one in plans]
-        plan = min(plans, key=lambda one: expected_seconds(one, threads, None) or inf)
+        plan = min(plans, key=partial(_seconds, builder))
         plan = _sampled(builder, plan, MANY_MEMBERS)
-        read = expected_seconds(plan, threads, None) or inf
+        read = _seconds(builder, plan)
     search = _listing_search(plan, classes, group)
-    read += plan.estimates[-1] * len(search.levels) * _ADD_SECONDS / threads
-    return search, read
+    found = builder.in_whole(plan).estimates[-1]
+    return search, read + found * len(search.levels) * _ADD_SECONDS / builder.options.threads
+
+
+def _seconds(builder: PlanBuilder, plan: Plan) -> float:
+    """Return the expected seconds of a sampled plan; on a sketch, in the larger graph."""
+    return expected_seconds(builder.in_whole(plan), builder.options.threads, None) or inf
 
 
 def _listing_search(plan: Plan, classes: Sequence[ImageClass], group: Automorphisms) -> RootedSearch:
@@ -311,12 +316,14 @@ def _rooted_search(builder: PlanBuilder, number: int, one: ImageClass) -> tuple[
     threads = builder.options.threads
     if builder.cheap_to_sample:
         plans = [_sampled(builder, plan, _FEW_MEMBERS) for plan in plans]
-        plan = min(plans, key=lambda plan: expected_seconds(plan, threads, None) or inf)
+        plan = min(plans, key=partial(_seconds, builder))
         plan = _sampled(builder, plan, MANY_MEMBERS)
-        seconds = expected_seconds(plan, threads, None) or inf
-    if builder.parts and seconds > WORTH_PARTS:
+        seconds = _seconds(builder, plan)
+    here = expected_seconds(plan, threads, None) or inf
+    if builder.parts and here > WORTH_PARTS:
         plan = _in_parts(builder, [Order(one.order, one.estimates) for one in plans], roots, plan)
-        seconds = expected_seconds(plan, threads, None) or seconds
+        in_parts = expected_seconds(plan, threads, None) or here
+        seconds = in_parts if here == inf else seconds * in_parts / here
     levels = ((number, tuple(range(roots))),)
     return RootedSearch(plan, levels, listing=False), seconds
 

@@ -184,7 +184,8 @@ def _ordered_plan(builder: PlanBuilder) -> tuple[Plan, list[Order]]:
     if switch not in ("sampled", "adaptive") or not builder.cheap_to_sample:
         return plan, orders
     estimate = sample(builder.graph, plan, MANY_MEMBERS, options.threads)
-    if len(orders) > 1 and (options.beside or estimate.cost >= _NOT_WORTH_COMPARING):
+    cost = estimate.in_whole(builder.graph.sketched, plan.order, builder.bound).cost
+    if len(orders) > 1 and (options.beside or cost >= _NOT_WORTH_COMPARING):
         orders, cheap = _compared(builder, orders)
         plans = [plan if plan.order == order.vertices else builder.plan(order) for order in orders[:cheap]]
         chosen = max(
@@ -202,7 +203,7 @@ def _compared(builder: PlanBuilder, orders: list[Order]) -> tuple[list[Order], i
     """
     options = builder.options
     sketches = [builder.sketch(order) for order in orders]
-    costs = [sample(builder.graph, sketch, _FEW_MEMBERS, options.threads).cost for sketch in sketches]
+    costs = [builder.sampled(sketch, _FEW_MEMBERS).cost for sketch in sketches]
     by_cost = sorted(range(len(orders)), key=costs.__getitem__)
     most = costs[by_cost[0]] * (_ABOUT_AS_CHEAP if options.beside and builder.space is None else 1)
     return [orders[at] for at in by_cost], max(1, sum(cost < most for cost in costs))

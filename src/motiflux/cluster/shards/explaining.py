@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from motiflux.api.explaining import Explanation, QueryExplanation
@@ -21,10 +20,9 @@ from motiflux.cluster.simulation import expected_tasks
 from motiflux.graph import AdjacencyKey
 from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, Query
 from motiflux.plan import Plan
-from motiflux.plan.bind import BoundPattern
 from motiflux.plan.estimate.predict import expected_count, expected_seconds
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction, ShardsReport, TasksReport
-from motiflux.plan.estimate.sampled import MANY_MEMBERS, sample
+from motiflux.plan.estimate.sampled import MANY_MEMBERS, plan_in_whole, sample
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.plan.report.data import Actual, EngineReport, GraphReport, PlanReport
 from motiflux.plan.report.describe import describe
@@ -149,7 +147,7 @@ def _report(
         sizes = sample(sketch, plan, MANY_MEMBERS, request.threads)
         plan = replace(plan, estimates=sizes.sizes, scanned=sizes.read)
     share = sketch.num_edges / max(1, layout.num_edges)
-    plan = _scaled(plan, planned.bound, share, sketch.num_vertices / max(1, layout.num_vertices))
+    plan = plan_in_whole(plan, sketch.sketched, planned.bound)
     reason = (
         f"the graph is sharded; ranges of entries, in shares for {quantity(where.slots, 'task')} at a time"
     )
@@ -252,25 +250,3 @@ def _on_gpu(plan: Plan, request: Request, where: _Where, parts: float) -> float:
     assert work is not None
     assert facts is not None
     return H100.search(work, facts.speed) + _SECONDS_OF_GPU_PART * parts
-
-
-def _scaled(plan: Plan, bound: BoundPattern, edges: float, vertices: float) -> Plan:
-    """Return a plan with the sizes that are expected in the graph, of which the sketch has some edges.
-
-    Parameters
-    ----------
-    edges, vertices
-        The share of the graph's edges, and of its vertices, that the sketch has.
-    """
-    if plan.impossible is not None or not 0 < edges < 1:
-        return plan
-    sizes, read, among = [], [], 0
-    for level in range(len(plan.order)):
-        placed = plan.order[: level + 1]
-        before, among = among, sum(edge.source in placed and edge.target in placed for edge in bound.edges)
-        sizes.append(plan.estimates[level] / (edges**among if level or vertices <= 0 else vertices))
-        if plan.scanned:
-            read.append(plan.scanned[level] / edges ** (before + 1 if level else 0))
-    if not all(map(isfinite, (*sizes, *read))):
-        return plan
-    return replace(plan, estimates=tuple(sizes), scanned=tuple(read))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from motiflux import _native
 from motiflux.cluster.shards.layout import Layout
 from motiflux.cluster.shards.rows import Piece
 from motiflux.graph import Graph
+from motiflux.graph.arrays import Shares
 from motiflux.graph.csr import Csr
 
 
@@ -50,7 +52,7 @@ def sketch_of(layout: Layout, piece: Piece) -> Graph:
         made = _native.partial_rows(rows, offsets, neighbors, of_edges, sides, len(ids))
         csrs.append(Csr(*made, None))
     external: Any = ids.astype(np.int64)  # no row shows them
-    return Graph(
+    sketch = Graph(
         layout.directed,
         external,
         csrs[0],
@@ -59,6 +61,10 @@ def sketch_of(layout: Layout, piece: Piece) -> Graph:
         layout.vertex_label_table,
         layout.edge_label_table,
     )
+    if sketch.num_edges in (0, layout.num_edges):
+        return sketch
+    shares = Shares(sketch.num_edges / layout.num_edges, sketch.num_vertices / layout.num_vertices)
+    return replace(sketch, sketched=shares)
 
 
 def _sides(layout: Layout, kinds: NDArray[Any] | None) -> Iterator[NDArray[np.uint8] | None]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
-from operator import add
+from dataclasses import dataclass, replace
+from math import isfinite, prod
+from operator import add, truediv
 
 from motiflux import _native
 from motiflux.graph import Graph
+from motiflux.graph.arrays import Shares
+from motiflux.plan.bind import BoundPattern
 from motiflux.plan.ir import Plan
 from motiflux.plan.native_plan import native_problem
 from motiflux.plan.shape import Tail
@@ -75,11 +77,45 @@ class Estimate:
         """All set elements read for each level."""
         return tuple(map(add, self.scanned, self.closing))
 
+    def in_whole(self, shares: Shares | None, order: Sequence[int], pattern: BoundPattern) -> Estimate:
+        """Return what is expected in the graph that a sketch has these shares of; None: it is no sketch.
+
+        k edges of the graph are all in the sketch with the k-th power of its share of edges.
+        """
+        if shares is None or not 0 < shares.edges < 1:
+            return self
+        among = [_edges_among(order[:level], pattern) for level in range(len(order) + 1)]
+        of_sizes = [shares.vertices, *(shares.edges**number for number in among[2:])]
+        # Rows are longer, too, and so are the sets that they are intersected to.
+        before = [among[min(level, self.enumerated)] for level in range(1, len(order))]
+        of_sets = [1.0, *(shares.edges ** (number + 1) for number in before)]
+        given = (self.sizes, of_sizes), (self.scanned, of_sets), (self.closing, of_sets)
+        found = [tuple(map(truediv, one, by)) for one, by in given]
+        if not all(isfinite(number) for one in found for number in one):
+            return self
+        sizes, scanned, closing = found
+        return Estimate(sizes, scanned, self.enumerated, closing)
+
     @property
     def cost(self) -> float:
         """A number that grows with the time of the search."""
         closing = sum(self.closing) / _CLOSED_IN_A_STEP
         return sum(self.sizes[: self.enumerated]) + sum(self.scanned) + closing
+
+
+def plan_in_whole(plan: Plan, shares: Shares | None, pattern: BoundPattern) -> Plan:
+    """Return a plan with the sizes that are expected in the graph of which a sketch has these shares."""
+    if plan.impossible is not None:
+        return plan
+    nothing = (0.0,) * len(plan.order)
+    estimate = Estimate(plan.estimates, plan.scanned or nothing, enumerated_levels(plan), nothing)
+    found = estimate.in_whole(shares, plan.order, pattern)
+    return replace(plan, estimates=found.sizes, scanned=found.scanned if plan.scanned else plan.scanned)
+
+
+def enumerated_levels(plan: Plan) -> int:
+    """Return the number of levels that are not counted in closed form."""
+    return len(plan.order) if plan.tail is None else plan.tail.start
 
 
 def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
@@ -92,7 +128,7 @@ def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
     drawn = _native.sample_sizes(problem, members, _MOST_WORK, _SEED)
     levels = len(plan.order)
     sizes, scanned, reached = ([one[part] for one in drawn] for part in range(3))
-    enumerated = levels if plan.tail is None else plan.tail.start
+    enumerated = enumerated_levels(plan)
     if not drawn:
         zeros = (0.0,) * levels
         return Estimate(zeros, zeros, enumerated, zeros)
@@ -109,6 +145,10 @@ def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
         # Sampling ignores order restrictions between levels of the tail.
         sizes[-1] /= prod(component.divisor for component in plan.tail.components)
     return Estimate(tuple(sizes), tuple(scanned), enumerated, closing)
+
+
+def _edges_among(vertices: Sequence[int], pattern: BoundPattern) -> int:
+    return sum(edge.source in vertices and edge.target in vertices for edge in pattern.edges)
 
 
 def _closing(tail: Tail | None, reached: Sequence[float]) -> tuple[float, ...]:

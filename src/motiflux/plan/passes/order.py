@@ -48,7 +48,8 @@ def frequencies(
 ) -> tuple[list[int], list[int]]:
     """Return the expected numbers of candidates and of arcs, by label frequencies and conditions.
 
-    Conditions and labels are taken as independent. Conditions on edges are taken to hold for all edges.
+    Conditions and labels are taken as independent. Conditions on edges are taken to hold for all edges. For a
+    sketch, they are those of the larger graph.
     `TimeoutError` if `deadline` passes while labels are counted.
     """
     labels = graph.label_frequencies(deadline)
@@ -58,7 +59,11 @@ def frequencies(
         ceil(_arcs(pattern, labels, edge) * shares[edge.source] * shares[edge.target])
         for edge in pattern.edges
     ]
-    return [ceil(number * share) for number, share in zip(candidates, shares, strict=True)], arcs
+    wanted = [number * share for number, share in zip(candidates, shares, strict=True)]
+    if graph.sketched is not None:
+        wanted = [number / graph.sketched.vertices for number in wanted]
+        arcs = [ceil(number / graph.sketched.edges) for number in arcs]
+    return list(map(ceil, wanted)), arcs
 
 
 def _share(graph: Graph, narrowing: VertexFilter | None) -> float:
