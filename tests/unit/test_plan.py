@@ -12,7 +12,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.config import private_tuning
-from motiflux.plan import Plan, make_plan, native_plan, planner
+from motiflux.plan import Plan, builder, make_plan, native_plan, planner
 from motiflux.plan.builder import PlanOptions
 from motiflux.plan.estimate.sampled import Estimate, sample
 from motiflux.plan.local_counts.describe import lines_of
@@ -180,7 +180,8 @@ class TestOrders:
             drawn.append(plan)
             return sample(graph, plan, members, threads)
 
-        monkeypatch.setattr(planner, "sample", watched)
+        for module in (planner, builder):
+            monkeypatch.setattr(module, "sample", watched)
         make_plan(mf.Graph.from_edges(clique(6)), mf.Pattern.from_edges(DIAMOND))
         assert len(drawn) == 1
         make_plan(mf.Graph.from_edges(clique(20)), mf.Pattern.from_edges(DIAMOND))

@@ -24,14 +24,14 @@ from motiflux.plan.builder import PlanBuilder, PlanOptions
 from motiflux.plan.candidates.space import candidate_space, space_key
 from motiflux.plan.comparisons.order import compared_plan
 from motiflux.plan.estimate.predict import expected_seconds
-from motiflux.plan.estimate.sampled import MANY_MEMBERS, probe, sample
+from motiflux.plan.estimate.sampled import MANY_MEMBERS, sample
 from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.choose import RootedTable, cheapest_rooted_tables, has_formulas
 from motiflux.plan.local_counts.speeds import HOST_SPEEDS, Speeds
 from motiflux.plan.passes.order import Order, promising_orders, rooted_orders
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.plan.planner import WORTH_A_FORMULA, why_empty
-from motiflux.plan.probe_parts import WORTH_PARTS
+from motiflux.plan.probe_parts import WORTH_PARTS, probed_in_whole
 from motiflux.plan.rooted import Kinds
 from motiflux.types import Symmetry
 
@@ -313,17 +313,14 @@ def _rooted_search(builder: PlanBuilder, number: int, one: ImageClass) -> tuple[
     orders = rooted_orders(builder.bound, builder.model, one.roots)
     plans = [plan for order in orders if (plan := builder.rooted(order, roots)) is not None]
     plan, seconds = plans[0], inf
-    threads = builder.options.threads
     if builder.cheap_to_sample:
         plans = [_sampled(builder, plan, _FEW_MEMBERS) for plan in plans]
         plan = min(plans, key=partial(_seconds, builder))
         plan = _sampled(builder, plan, MANY_MEMBERS)
         seconds = _seconds(builder, plan)
-    here = expected_seconds(plan, threads, None) or inf
-    if builder.parts and here > WORTH_PARTS:
+    if builder.parts and seconds > WORTH_PARTS:
         plan = _in_parts(builder, [Order(one.order, one.estimates) for one in plans], roots, plan)
-        in_parts = expected_seconds(plan, threads, None) or here
-        seconds = in_parts if here == inf else seconds * in_parts / here
+        seconds = expected_seconds(plan, builder.options.threads, None) or seconds
     levels = ((number, tuple(range(roots))),)
     return RootedSearch(plan, levels, listing=False), seconds
 
@@ -336,8 +333,7 @@ def _in_parts(builder: PlanBuilder, orders: Iterable[Order], roots: int, plan: P
             found = builder.rooted(builder.order(order.vertices), roots, way)
             if found is not None and all(found.tail != other.tail for other in plans):
                 plans.append(replace(found, scanned=plan.scanned))
-    threads, graph = builder.options.threads, builder.graph
-    probed = [replace(one, probed=probe(graph, one, _PROBE_SECONDS / len(plans), threads)) for one in plans]
+    probed = [probed_in_whole(builder, one, _PROBE_SECONDS / len(plans)) for one in plans]
     return min(probed, key=lambda one: one.probed or inf)
 
 

@@ -12,6 +12,7 @@ from motiflux.plan.bind import BoundPattern
 from motiflux.plan.builder import PlanBuilder
 from motiflux.plan.estimate.predict import expected_work
 from motiflux.plan.estimate.sampled import MANY_MEMBERS, probe, sample
+from motiflux.plan.estimate.whole import edges_of_reads
 from motiflux.plan.ir import Plan
 from motiflux.plan.passes.order import Order, core_first, core_of
 from motiflux.plan.passes.parts import lists_of
@@ -34,7 +35,7 @@ _MAY_PROBE_SLOWER = 8.0
 def cheaper_in_parts(builder: PlanBuilder, plan: Plan, orders: Sequence[Order]) -> Plan:
     """Return a plan that counts in parts if it is cheaper than `plan`, else `plan`."""
     forced = builder.options.switches["parts"] == "on"
-    work = expected_work(plan)
+    work = expected_work(builder.in_whole(plan))
     seconds = None if work is None else work.seconds()
     if not forced and (seconds is None or seconds < WORTH_PARTS):
         return plan
@@ -84,8 +85,20 @@ def _probed(builder: PlanBuilder, plans: Sequence[Plan], seconds: float) -> list
     for plan in plans:
         if deadline is not None and time.perf_counter() + most > deadline:
             return None
-        probed.append(replace(plan, probed=probe(builder.graph, plan, most, options.threads)))
+        probed.append(probed_in_whole(builder, plan, most))
     return probed
+
+
+def probed_in_whole(builder: PlanBuilder, plan: Plan, seconds: float) -> Plan:
+    """Return a plan with its time by a probe of about some seconds; on a sketch, that in the larger graph.
+
+    A sketch has so few of the larger subgraphs that a plan which opens them again and again seems fast. So
+    its time is taken to grow as what it reads in its deepest level does.
+    """
+    found, shares = probe(builder.graph, plan, seconds, builder.options.threads), builder.graph.sketched
+    if shares is not None:
+        found /= shares.edges ** edges_of_reads(plan, builder.bound)
+    return replace(plan, probed=found)
 
 
 def _best(bound: BoundPattern, plans: Sequence[Plan], parts_cost: float) -> Plan:

@@ -11,6 +11,7 @@ from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.graph.arrays import Shares
 from motiflux.plan.bind import BoundPattern
+from motiflux.plan.estimate.whole import edges_among
 from motiflux.plan.ir import Plan
 from motiflux.plan.native_plan import native_problem
 from motiflux.plan.shape import Tail
@@ -84,7 +85,7 @@ class Estimate:
         """
         if shares is None or not 0 < shares.edges < 1:
             return self
-        among = [_edges_among(order[:level], pattern) for level in range(len(order) + 1)]
+        among = [edges_among(order[:level], pattern) for level in range(len(order) + 1)]
         of_sizes = [shares.vertices, *(shares.edges**number for number in among[2:])]
         # Rows are longer, too, and so are the sets that they are intersected to.
         before = [among[min(level, self.enumerated)] for level in range(1, len(order))]
@@ -145,10 +146,6 @@ def sample(graph: Graph, plan: Plan, members: int, threads: int) -> Estimate:
         # Sampling ignores order restrictions between levels of the tail.
         sizes[-1] /= prod(component.divisor for component in plan.tail.components)
     return Estimate(tuple(sizes), tuple(scanned), enumerated, closing)
-
-
-def _edges_among(vertices: Sequence[int], pattern: BoundPattern) -> int:
-    return sum(edge.source in vertices and edge.target in vertices for edge in pattern.edges)
 
 
 def _closing(tail: Tail | None, reached: Sequence[float]) -> tuple[float, ...]:

@@ -1,0 +1,110 @@
+"""Plans on a sketch of a graph: they are those that suit the graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import motiflux as mf
+from motiflux.cluster.shards import build
+from motiflux.graph.arrays import Shares
+from motiflux.plan.bind import bind
+from motiflux.plan.estimate.sampled import Estimate, plan_in_whole
+from motiflux.plan.estimate.whole import edges_of_reads
+from motiflux.plan.passes.order import frequencies
+from motiflux.plan.planner import make_plan
+from tests.inline_ray import InlineRay, replace_ray
+
+DIAMOND = "(a)--(b)--(c)--(d)--(a), (a)--(c)"
+HOUSE = "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)"
+BOOK = "(a)--(b), (a)--(c)--(b), (a)--(d)--(b), (a)--(e)--(b)"
+FIXED = {"order": "given", "tables": "off"}
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> InlineRay:
+    return replace_ray(monkeypatch)
+
+
+def small_graph() -> mf.Graph:
+    return mf.generate.rmat(scale=6, edges=300, seed=1)
+
+
+def test_sizes_grow_with_the_edges_among_vertices() -> None:
+    pattern = bind(mf.Pattern.parse("(a)--(b)--(c)--(a), (c)--(d)"), small_graph())
+    estimate = Estimate((10.0, 20.0, 30.0, 40.0), (1.0, 2.0, 3.0, 4.0), 4, (0.0,) * 4)
+    whole = estimate.in_whole(Shares(0.5, 0.25), (0, 1, 2, 3), pattern)
+    assert whole.sizes == (40.0, 40.0, 30.0 * 8, 40.0 * 16)
+    assert whole.scanned == (1.0, 4.0, 12.0, 4.0 * 16)
+    tail = replace(estimate, enumerated=2).in_whole(Shares(0.5, 0.25), (0, 1, 2, 3), pattern)
+    assert tail.scanned == (1.0, 4.0, 12.0, 16.0), "sets of a tail are read once for what is enumerated"
+    assert estimate.in_whole(None, (0, 1, 2, 3), pattern) is estimate
+    assert estimate.in_whole(Shares(1.0, 1.0), (0, 1, 2, 3), pattern) is estimate
+
+
+def test_sizes_beyond_the_range_of_floats_stay_those_of_the_sketch() -> None:
+    pattern = bind(mf.Pattern.parse("(a)--(b)--(c)--(a)"), small_graph())
+    estimate = Estimate((1e300, 1e300, 1e300), (0.0,) * 3, 3, (0.0,) * 3)
+    assert estimate.in_whole(Shares(1e-9, 0.5), (0, 1, 2), pattern) is estimate
+
+
+def test_frequencies_are_those_of_the_whole_graph() -> None:
+    graph = small_graph()
+    pattern = bind(mf.Pattern.parse("(a)--(b)"), graph)
+    (vertices, _), (arcs,) = frequencies(pattern, graph)
+    whole = frequencies(pattern, replace(graph, sketched=Shares(0.25, 0.5)))
+    assert whole == ([2 * vertices] * 2, [4 * arcs])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "tuning", "edges"),
+    [
+        ("(a)--(b)--(c)--(a)", {}, 2),
+        ("(a)--(b)--(c)--(a), (a)--(d), (b)--(d), (c)--(d)", {}, 4),
+        (BOOK, {"parts": "off"}, 2),  # three from the common neighbours of one edge
+        (DIAMOND, {"tail": "off"}, 4),
+        ("(a)--(b)--(c)--(d)--(e)", {"tail": "off", "parts": "off"}, 4),
+        ("(a)--(b)--(c)--(d)--(e)", {"parts": "on", "order": "sampled"}, 3),  # a list of its ends
+        (HOUSE, {"parts": "on", "order": "sampled"}, 3),  # two vertices beside one edge and a third vertex
+    ],
+)
+def test_what_is_read_depends_on_the_edges_before(pattern: str, tuning: dict[str, str], edges: int) -> None:
+    graph = small_graph()
+    parsed = mf.Pattern.parse(pattern)
+    plan = make_plan(graph, parsed, tail=True, parts=True, tuning={**FIXED, **tuning})
+    assert edges_of_reads(plan, bind(parsed, graph)) == edges
+
+
+def test_plans_without_a_search_stay_as_they_are() -> None:
+    graph = small_graph()
+    pattern = mf.Pattern.parse("(a:x)--(b)")
+    plan = make_plan(graph, pattern)
+    assert plan.impossible is not None
+    assert plan_in_whole(plan, Shares(0.5, 0.5), bind(pattern, graph)) is plan
+
+
+@pytest.mark.parametrize("pattern", [DIAMOND, HOUSE, BOOK])
+def test_closed_forms_are_taken_where_a_sketch_has_few_triangles(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    monkeypatch.setattr(build, "_SKETCH_ENTRIES", 3_000)
+    graph = mf.generate.rmat(scale=11, edges=30_000, seed=1)
+    mf.write_graph(graph, tmp_path / "edges.npz")
+    with mf.Cluster() as cluster:
+        made = cluster.shard([tmp_path / "edges.npz"], tmp_path / "g", shards=2)
+        assert made.sketch.sketched is not None
+        assert made.sketch.sketched.edges < 0.1
+        explained = str(cluster.explain(made, pattern, tuning={"tables": "off"}))
+        levels = [line.split()[:2] for line in explained.splitlines() if line[:1].isdigit()]
+        assert [level[0] for level in levels[:2]] == ["0", "1"]
+        assert all(level[1] == "tail" for level in levels[2:])
+        if pattern != HOUSE:
+            assert cluster.count(made, pattern) == mf.count(graph, pattern)
+
+
+def test_a_sketch_of_all_edges_is_the_graph(ray: InlineRay, tmp_path: Path) -> None:
+    mf.write_graph(small_graph(), tmp_path / "edges.npz")
+    with mf.Cluster() as cluster:
+        assert cluster.shard([tmp_path / "edges.npz"], tmp_path / "g").sketch.sketched is None
