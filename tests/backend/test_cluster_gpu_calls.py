@@ -233,6 +233,59 @@ def test_cpus_list_what_kernels_cannot(cluster: mf.Cluster, device: str, tmp_pat
     assert of_files(tmp_path / "rows") == in_order(mf.match(graph, NEGATED))
 
 
+DISTINCT = [
+    "(a)--(b)--(c) RETURN DISTINCT c, a",
+    "(a)--(b)--(c)--(d) RETURN DISTINCT a HAVING count(b, d) > 3",
+    "(a)-[*1..2]-(b) RETURN DISTINCT b HAVING count(a) >= 4",
+    "(a)--(b) OPTIONAL (b)--(c:1) RETURN DISTINCT a",
+]
+
+
+@pytest.mark.parametrize("query", DISTINCT)
+def test_cpus_find_distinct_rows(
+    ray: InlineRay, cluster: mf.Cluster, device: str, tmp_path: Path, query: str
+) -> None:
+    graph = graph_of(3, 12)
+    found = cluster.match(graph, query, device=device)
+    expected = in_order(mf.match(graph, query))
+    assert (in_order(found), found.complete) == (expected, True)
+    assert (found.engine, found.device) == ("cluster", "2 CPUs of 1 node")
+    assert found.reason.startswith(f"the CPU engine finds distinct rows, not {device}, ")
+    written = cluster.match(graph, query, device=device, output=tmp_path / "rows", job="mine")
+    assert (written.rows, written.complete) == (len(expected), True)
+    assert of_files(tmp_path / "rows") == expected
+    number = cluster.count(graph, query, device=device)
+    assert (number, number.complete, number.device) == (len(expected), True, "cpu")
+    assert number.reason == f"the CPU engine finds distinct rows, not {device!r}"
+    assert set(ray.gpus_asked) == {0}
+
+
+def test_gpus_search_patterns_beside_distinct_rows(
+    ray: InlineRay, cluster: mf.Cluster, device: str, tmp_path: Path
+) -> None:
+    graph, patterns = graph_of(3, 12), [TRIANGLE, DISTINCT[0], HOUSE]
+    reports: list[mf.ProgressReport] = []
+    counts = cluster.count(graph, patterns, device=device, progress=reports.append)
+    assert counts == mf.count(graph, patterns)
+    gpus = f"{device}, {cluster._workers.gpus_told}"
+    assert [one.device for one in counts] == [gpus, "cpu", gpus]
+    shares = [one.done / one.total for one in reports]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    found = cluster.match(graph, patterns, device=device)
+    expected = list(map(in_order, mf.match(graph, patterns)))
+    assert list(map(in_order, found)) == expected
+    assert [one.device for one in found] == [gpus, "2 CPUs of 1 node", gpus]
+    cluster.match(graph, patterns, device=device, output=tmp_path)
+    assert [of_files(tmp_path / f"pattern-00{at}") for at in range(3)] == expected
+    asked = cluster.count(graph, [TRIANGLE, HOUSE], distinct=["a"], device=device, limit=3)
+    assert [(int(one), one.complete) for one in asked] == 2 * [(3, False)]
+    late = cluster.count(graph, patterns, device=device, timeout=0.0)
+    assert not any(one.complete for one in late)
+    with pytest.raises(mf.ArgumentError, match=r"pattern\[1\]: distinct: expected names or positions"):
+        cluster.count(graph, [TRIANGLE, "(x)--(y)"], distinct=["a"], device=device)
+
+
 def transfers() -> mf.Graph:
     draws = random.Random(5)
     pairs = [(u, v) for u in range(15) for v in range(15) if u != v and draws.random() < 0.3]

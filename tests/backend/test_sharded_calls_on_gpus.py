@@ -363,6 +363,28 @@ def test_queries_of_several_patterns_are_searched_on_gpus(
     assert set(ray.gpus_asked) == {1}
 
 
+@pytest.mark.parametrize("query", ["(a)--(b)--(c) RETURN DISTINCT c, a", "(a)-[*1..2]-(b) RETURN DISTINCT b"])
+def test_cpus_find_distinct_rows(
+    ray: InlineRay, cluster: mf.Cluster, device: str, tmp_path: Path, query: str
+) -> None:
+    made, graph = made_in(cluster, tmp_path)
+    ray.gpus_asked.clear()
+    expected = sorted_rows(mf.match(graph, query))
+    number = cluster.count(made, query, device=device)
+    found = cluster.match(made, query, device=device)
+    assert number == len(expected)
+    assert sorted_rows(found) == expected
+    for result in (number, found):
+        assert (result.complete, result.device) == (True, "2 CPUs of 1 node, 2 shards")
+        assert result.reason == f"the graph is sharded; all rows are listed, by CPUs, not {device!r}"
+    cluster.match(made, query, device=device, output=tmp_path / "rows")
+    assert of_files(tmp_path / "rows") == expected
+    assert set(ray.gpus_asked) == {0}
+    both = cluster.count(made, [TRIANGLE, query], device=device)
+    assert [int(one) for one in both] == [mf.count(graph, TRIANGLE), len(expected)]
+    assert both[0].device == f"{device}, {cluster._workers.gpus_told}, 2 shards"
+
+
 def test_data_sets_have_each_row_once(
     ray: InlineRay, cluster: mf.Cluster, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

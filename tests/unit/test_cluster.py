@@ -584,12 +584,13 @@ def test_calls_that_do_not_run_on_gpus_of_a_cluster_name_the_device(ray: InlineR
         with pytest.raises(mf.ArgumentError, match="device: expected 'auto' or 'cpu' for this call"):
             cluster.count_per_edge(graph, triangle, **options)
         for call in (cluster.count, cluster.explain):
-            for name, value in {"distinct": ["a"], "copies": True}.items():
-                with pytest.raises(mf.ArgumentError, match=f"device: .* beside {name}="):
-                    call(graph, triangle, **options, **{name: value})
-            for pattern in (f"{triangle} RETURN DISTINCT a", "(a)-[*1..2]-(b)"):
-                with pytest.raises(mf.ArgumentError, match=r"device: .* for patterns with DISTINCT"):
+            with pytest.raises(mf.ArgumentError, match=r"device: .* beside copies="):
+                call(graph, triangle, copies=True, **options)
+            for pattern in ("(a)-[*1..2]-(b)", "(a)--(b) OPTIONAL (b)--(c)"):
+                with pytest.raises(mf.ArgumentError, match=r"device: .* for patterns with OPTIONAL or paths"):
                     call(graph, pattern, **options)
+        with pytest.raises(mf.DeviceError, match="none with a GPU"):  # CPUs would find them
+            cluster.count(graph, triangle, distinct=["a"], **options)
         with pytest.raises(mf.ArgumentError, match=r"device: .* where Ray assigns GPUs"):
             cluster.count(graph, triangle, device="cuda:1")
         with pytest.raises(mf.ArgumentError, match=r"device: .*'quantum'"):

@@ -24,6 +24,8 @@ from motiflux.result.count import Count
 from motiflux.result.partial import keep_partial
 from motiflux.result.rows import NoRows, RowSource
 
+_WHY = "the CPU engine finds distinct rows"
+
 
 def projections_of(
     pattern: QueryLike | Sequence[QueryLike], distinct: Distinct | None, having: Having | None
@@ -108,14 +110,14 @@ def lister_of(request: Request) -> Ran:
     if request.elsewhere is None:
         return Ran("cpu", "cpu", why_cpu(request))
     who: StandIn = request.elsewhere
-    engine, why = who.engine(None)
+    engine, why = who.engine(_WHY)
     return Ran(engine.name, engine.device, why)
 
 
 def why_cpu(request: Request) -> str:
     """Return the reason why the CPU searches, whatever was asked for."""
     asked = [repr(one) for one in (request.device, request.engine) if one not in ("auto", "cpu")]
-    return "the CPU engine finds distinct rows" + (f", not {' and '.join(asked)}" if asked else "")
+    return _WHY + (f", not {' and '.join(asked)}" if asked else "")
 
 
 def _count(outcome: Outcome, request: Request, planned: float, deadline: Deadline) -> Count:

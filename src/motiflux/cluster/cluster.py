@@ -146,6 +146,7 @@ class Cluster(Connected):
         graph, tasks list all rows, and the different ones have to fit into the graph's `memory` here. With
         ``device="cuda"``, each task has one GPU, on which the graph has to fit and stays for later calls. All
         GPUs that count have to be of one kind. Of a sharded graph, parts of `memory` bytes are on the GPU.
+        Distinct rows are found by CPUs.
 
         Returns
         -------
@@ -159,23 +160,46 @@ class Cluster(Connected):
         DeviceMemoryError
             The graph or the search does not fit on a GPU, or into `gpu_memory`.
         """
-        rows = options.get("distinct") is not None or options.get("having") is not None
-        if options.get("device", "auto") not in ("auto", "cpu") and (
-            rows or asks_for_rows(pattern) or not isinstance(graph, ShardedGraph)
-        ):
+        rows = (options.get("distinct"), options.get("having")) != (None, None) or asks_for_rows(pattern)
+        if not isinstance(graph, ShardedGraph):
             _refuse_on_gpus(pattern, options)
         gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
-            if rows or asks_for_rows(pattern):
-                return self._count_rows_sharded(graph, pattern, options)
+            if rows:
+                return self._count_rows_sharded(graph, pattern, options, _kind_of(gpus))
             return self._count_sharded(graph, pattern, options, _kind_of(gpus))
         data = self._graph(graph)
-        if gpus is None and (rows or asks_for_rows(pattern) or options.get("copies")):
+        if gpus is None and (rows or options.get("copies")):
             counted: Count | list[Count] = self._whole("count", data, pattern, options)
             return counted
+        if gpus is not None and rows:
+            return self._count_rows_beside(data, pattern, options, gpus)
         with self._here(pattern, gpus):
             found: Count | list[Count] = count(data, pattern, **options)
             return found
+
+    def _count_rows_beside(
+        self, graph: Graph, pattern: QueryLike | Sequence[QueryLike], options: CountOptions, gpus: OnGpus
+    ) -> Count | list[Count]:
+        """Count distinct rows on CPUs, and on GPUs embeddings of patterns that ask for none."""
+        wanted = options.get("distinct"), options.get("having")
+        queries, several, projections = projections_of(pattern, *wanted)
+        assert projections is not None
+        timeout = options.get("timeout")
+        deadline = Deadline.after(None if timeout is None else check_seconds("timeout", timeout))
+        found = []
+        with progress_callback(options.get("progress", False), "counting") as callback:
+            parts = of_equal_parts(callback, len(queries))
+            for at, (query, projection, part) in enumerate(zip(queries, projections, parts, strict=True)):
+                own = dict(options) | {"timeout": deadline.left(), "progress": part or False}
+                given: Any = own | {"distinct": projection, "having": None}
+                with naming_pattern(at if several else None), _one_of(several=several):
+                    if projection is None:
+                        with self._here(query, gpus):
+                            found.append(count(graph, query, **given))
+                    else:  # the task has no GPU, and its result says so
+                        found.append(self._whole("count", graph, query, given))
+        return found if several else found[0]
 
     def _count_sharded(
         self,
@@ -204,8 +228,15 @@ class Cluster(Connected):
         graph: ShardedGraph,
         pattern: QueryLike | Sequence[QueryLike],
         options: CountOptions,
+        kind: str | None,
     ) -> Count | list[Count]:
-        """Count distinct rows in a sharded graph, and embeddings of patterns that ask for none."""
+        """Count distinct rows in a sharded graph, and embeddings of patterns that ask for none.
+
+        Parameters
+        ----------
+        kind
+            The kind of device that counts embeddings; CPUs find distinct rows.
+        """
         check_known(options, CountOptions.__optional_keys__)
         asked = options.get("distinct"), options.get("having")
         queries, several, projections = projections_of(pattern, *asked)
@@ -221,11 +252,11 @@ class Cluster(Connected):
                 own = replace(request, progress=part)
                 with naming_pattern(at if several else None), _one_of(several=several):
                     if projection is not None:
-                        given = query, projection, own, deadline
+                        given = query, projection, own, deadline, kind
                         found.append(count_distinct_sharded(workers, graph, *given))
                     else:
                         found += count_queries_sharded(
-                            workers, graph, [query], own, deadline, None, named=False
+                            workers, graph, [query], own, deadline, kind, named=False
                         )
         return found if several else found[0]
 
@@ -300,7 +331,7 @@ class Cluster(Connected):
         which holds what `motiflux.match` holds: all parts but one, and the different rows.
         Rows of a sharded graph are ids of vertices, without columns of edges and attributes; it takes a
         `Query` whose patterns are connected. Distinct rows have to fit into the graph's `memory` here. With
-        ``device="cuda"``, each task has one GPU; there are no distinct rows then, and rows of a `Query` of a
+        ``device="cuda"``, each task has one GPU; CPUs find distinct rows, and a `Query` has other rows in a
         sharded graph only.
 
         Parameters
@@ -331,13 +362,11 @@ class Cluster(Connected):
             raise ArgumentError("job", "a name, beside output=", job)
         where = "for a sharded graph" if isinstance(graph, ShardedGraph) else "of match"
         check_known(options, MatchOptions.__optional_keys__, where)
-        wanted = options.get("distinct"), options.get("having")
-        if gpus is not None and (
-            wanted != (None, None) or asks_for_rows(pattern) or not isinstance(graph, ShardedGraph)
-        ):
+        if not isinstance(graph, ShardedGraph):
             _refuse_on_gpus(pattern, options)
         if output is not None:
             check_known(options, MatchOptions.__optional_keys__ - {"batch_rows"}, "beside output=")
+        wanted = options.get("distinct"), options.get("having")
         queries, several, found_in = projections_of(pattern, *wanted)
         projections = [None] * len(queries) if found_in is None else found_in
         if several and not queries:
@@ -361,7 +390,7 @@ class Cluster(Connected):
                 found = [
                     match_sharded(workers, graph, one, options, chosen, late=several, kind=kind)
                     if projection is None
-                    else match_distinct_sharded(workers, graph, one, projection, options, chosen)
+                    else match_distinct_sharded(workers, graph, one, projection, options, chosen, kind)
                     for one, projection in zip(queries, projections, strict=True)
                 ]
             else:
@@ -645,7 +674,7 @@ class Cluster(Connected):
         For a sharded graph it tells whose rows are read, in about how many parts, and the least memory. With
         ``device="cuda"`` it tells how a count on GPUs is cut; a task looks at one of them.
         """
-        if options.get("device", "auto") not in ("auto", "cpu") and not isinstance(graph, ShardedGraph):
+        if not isinstance(graph, ShardedGraph):
             _refuse_on_gpus(pattern, options)
         gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
@@ -712,14 +741,16 @@ class Cluster(Connected):
 
 
 def _refuse_on_gpus(pattern: QueryLike | Sequence[QueryLike], options: CountOptions | MatchOptions) -> None:
-    """Refuse counts and rows that tasks on GPUs do not make."""
-    for name in ("distinct", "having", "copies"):
-        if options.get(name):
-            raise ArgumentError("device", f"{ON_CPUS} beside {name}=", options["device"])
-    if asks_for_rows(pattern) or any(isinstance(one, Query) for one in as_queries(pattern)[0]):
-        raise ArgumentError(
-            "device", f"{ON_CPUS} for patterns with DISTINCT, OPTIONAL or paths", options["device"]
-        )
+    """Refuse counts and rows of graphs that fit a node that a call on GPUs does not make."""
+    device = options.get("device", "auto")
+    if device in ("auto", "cpu"):
+        return
+    if options.get("copies"):
+        raise ArgumentError("device", f"{ON_CPUS} beside copies=", device)
+    queries, _, projections = projections_of(pattern, options.get("distinct"), options.get("having"))
+    for query, projection in zip(queries, projections or [None] * len(queries), strict=True):
+        if isinstance(query, Query) and projection is None:
+            raise ArgumentError("device", f"{ON_CPUS} for patterns with OPTIONAL or paths", device)
 
 
 def _kind_of(gpus: OnGpus | None) -> str | None:
@@ -737,7 +768,7 @@ class _Counting:
     def __init__(self, counter: ImageCounter) -> None:
         self._counter = counter
 
-    def image_counter(self) -> ImageCounter:
+    def image_counter(self, why_host: str | None) -> ImageCounter:
         """Return who counts by images."""
         return self._counter
 

@@ -261,7 +261,7 @@ class Connected:
         """Start a listing of at most ``request.limit`` distinct rows."""
         return self._engine.projected_rows(graph, plan, request, batch_rows, deadline)
 
-    def image_counter(self) -> ImageCounter:
+    def image_counter(self, why_host: str | None) -> ImageCounter:
         """Return who counts by images."""
         return ClusterImageCounter(self._workers)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from motiflux.cluster.engine import ClusterEngine
 from motiflux.cluster.gpu_engine import GpuClusterEngine
 from motiflux.cluster.gpu_images import GpuImageCounter
+from motiflux.cluster.images import ClusterImageCounter
 from motiflux.cluster.sampler import ClusterSampler, TreeDraws
 from motiflux.cpu.sampling import kinds_apart
 from motiflux.gpu.strategy import DeviceFacts
@@ -63,8 +64,10 @@ class OnGpus:
         """Start a listing of at most ``request.limit`` distinct rows, on CPUs."""
         return self._host.projected_rows(graph, plan, request, batch_rows, deadline)
 
-    def image_counter(self) -> ImageCounter:
+    def image_counter(self, why_host: str | None) -> ImageCounter:
         """Return who counts by images."""
+        if why_host is not None:
+            return ClusterImageCounter(self._workers)
         self.check()
         return GpuImageCounter(self._workers, self.kind)
 

@@ -19,7 +19,7 @@ from motiflux.request.devices import asked_for, names_of
 from motiflux.request.engine import Engine
 from motiflux.request.registry import AUTO_ON_GPU, COMPARES, ENGINES, HOST_ENGINE
 from motiflux.request.request import Request
-from motiflux.request.stand_in import StandIn
+from motiflux.request.stand_in import CPU_ASKED, StandIn
 
 GPU = CudaGpu()
 """The GPU that ``device="auto"`` may take."""
@@ -41,7 +41,8 @@ def choose_engine(
     """
     if request.elsewhere is not None:
         who: StandIn = request.elsewhere
-        return who.engine(_why_host(request, patterns))
+        why = _why_host(request, patterns)
+        return who.engine(CPU_ASKED if why is None and request.device == "cpu" else why)
     device, engine = request.device, request.engine
     if (why := _why_host(request, patterns)) is not None:
         others = " and ".join(repr(one) for one in (device, engine) if one not in ("auto", "cpu"))

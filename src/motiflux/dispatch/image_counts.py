@@ -11,7 +11,7 @@ from motiflux.request.devices import names_of
 from motiflux.request.images import ImageCounter
 from motiflux.request.registry import ENGINES, HOST_ENGINE, IMAGES_ON_GPU, IMAGES_ON_GPU_BY
 from motiflux.request.request import Request
-from motiflux.request.stand_in import StandIn
+from motiflux.request.stand_in import CPU_ASKED, StandIn
 
 
 def choose_image_counter(request: Request, what: str) -> ImageCounter:
@@ -29,7 +29,7 @@ def choose_image_counter(request: Request, what: str) -> ImageCounter:
     """
     if request.elsewhere is not None:
         who: StandIn = request.elsewhere
-        return who.image_counter()
+        return who.image_counter(CPU_ASKED if request.device == "cpu" else None)
     device, engine = request.device, request.engine
     if engine not in ("auto", HOST_ENGINE, IMAGES_ON_GPU_BY):
         known = f"engine={HOST_ENGINE!r} or engine={IMAGES_ON_GPU_BY!r}"
@@ -37,9 +37,7 @@ def choose_image_counter(request: Request, what: str) -> ImageCounter:
     on_gpu = engine != "auto" and ENGINES[engine].on_gpu
     if device in ("auto", "cpu") and request.devices is None and not on_gpu:
         asked = device == "cpu" or engine != "auto"
-        return HostImageCounter(
-            "the CPU was asked for" if asked else f"{what} are made on the CPU by default"
-        )
+        return HostImageCounter(CPU_ASKED if asked else f"{what} are made on the CPU by default")
     if device == "cpu" or engine == HOST_ENGINE:
         raise DeviceError(
             f"engine={engine!r} runs on {'a GPU' if on_gpu else 'the CPU'}, found device={device!r}"

@@ -15,6 +15,9 @@ from motiflux.request.sampler import Sampler
 from motiflux.result.rows import RowSource
 from motiflux.types import VertexArray
 
+CPU_ASKED = "the CPU was asked for"
+"""A reason for the CPU."""
+
 
 class StandIn(Protocol):
     """Who does the work of a call; `Request.elsewhere` names it."""
@@ -33,8 +36,8 @@ class StandIn(Protocol):
     ) -> RowSource:
         """Start a listing of at most ``request.limit`` distinct rows."""
 
-    def image_counter(self) -> ImageCounter:
-        """Return who counts by images."""
+    def image_counter(self, why_host: str | None) -> ImageCounter:
+        """Return who counts by images; `why_host` as for `engine`."""
 
     def sampler(self, graph: Graph, plan: Plan, request: Request, deadline: float | None) -> Sampler:
         """Return the sampler of a plan."""

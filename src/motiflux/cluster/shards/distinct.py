@@ -170,8 +170,14 @@ def distinct_images(
     projection: Projection,
     request: Request,
     deadline: Deadline,
+    kind: str | None,
 ) -> DistinctImages:
     """Return the distinct rows of a pattern or a query, planned.
+
+    Parameters
+    ----------
+    kind
+        The kind of device that was asked for; CPUs list all the same. None: CPUs.
 
     Raises
     ------
@@ -180,7 +186,7 @@ def distinct_images(
     """
     _check(projection, request)
     found, columns = _planned(graph, query, projection, request, deadline)
-    reason = f"{found.reason}; all rows are listed"
+    reason = f"{found.reason}; all rows are listed{'' if kind is None else f', by CPUs, not {kind!r}'}"
     width = 1 + len(projection.returned)
     if found.searches is None:
         return DistinctImages(workers, graph, width, None, reason)
@@ -203,8 +209,9 @@ def count_distinct_sharded(
     projection: Projection,
     request: Request,
     deadline: Deadline,
+    kind: str | None = None,
 ) -> Count:
-    """Return the number of distinct rows of a pattern or a query.
+    """Return the number of distinct rows of a pattern or a query; see `distinct_images`.
 
     Raises
     ------
@@ -213,7 +220,7 @@ def count_distinct_sharded(
     ClusterError
         The rows do not fit into the memory of the graph.
     """
-    images = distinct_images(workers, graph, query, projection, request, deadline)
+    images = distinct_images(workers, graph, query, projection, request, deadline, kind)
     planned = time.perf_counter()
     rows, complete = images.collected(request, deadline, "count")
     seconds = 0.0 if images.tasks is None else time.perf_counter() - planned

@@ -77,8 +77,14 @@ def match_distinct_sharded(
     projection: Projection,
     options: Mapping[str, Any],
     chosen: Mapping[str, Any],
+    kind: str | None,
 ) -> Matches:
     """Return the distinct rows of a pattern or a query; the search begins with the first rows.
+
+    Parameters
+    ----------
+    kind
+        See `distinct_images`.
 
     Raises
     ------
@@ -89,7 +95,7 @@ def match_distinct_sharded(
     with ExitStack() as bar:
         batch_rows, request, deadline = begun(options, chosen, bar)
         graph.served()  # refuses a closed one
-        images = distinct_images(workers, graph, query, projection, request, deadline)
+        images = distinct_images(workers, graph, query, projection, request, deadline, kind)
         planned, names = time.perf_counter(), bool(options.get("names", False))
         layout: RowColumns | QueryColumns
         if isinstance(query, Query):

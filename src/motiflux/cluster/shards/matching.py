@@ -103,9 +103,8 @@ def write_sharded(
         for query, projection in asked:
             if projection is not None:
                 given = dict(chosen) | {"timeout": deadline.left()}
-                planned.append(
-                    match_distinct_sharded(workers, graph, query, projection, {"names": names}, given)
-                )
+                own: dict[str, Any] = {"names": names}
+                planned.append(match_distinct_sharded(workers, graph, query, projection, own, given, kind))
                 continue
             found = listed(workers, graph, query, request, deadline, names=names, kind=kind)
             if found.tasks is None:
