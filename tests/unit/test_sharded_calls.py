@@ -246,7 +246,7 @@ def test_calls_that_a_sharded_graph_does_not_have_are_refused_by_name(ray: Inlin
             ("attributes", lambda: cluster.match(made, PATTERNS[0], attributes=["label"])),
             ("edges", lambda: cluster.match(made, PATTERNS[:2], output=tmp_path / "two", edges=True)),
             ("job", lambda: cluster.match(made, PATTERNS[0], job="mine")),
-            ("having", lambda: cluster.match(made, PATTERNS[0], distinct=["a"], having="count(b) > 1")),
+            ("having", lambda: cluster.match(made, PATTERNS[0], distinct=["a"], having="count(a) > 1")),
             ("copies", lambda: cluster.match(made, PATTERNS[0], copies=True)),  # type: ignore[call-arg]
             ("copies", lambda: cluster.count(made, PATTERNS[0], copies=True)),
             (

@@ -170,8 +170,6 @@ def test_what_a_sharded_graph_has_not_is_refused_by_name(ray: InlineRay, tmp_pat
             cluster.count(made, "(a {x: 1})--(b)")
         with pytest.raises(mf.ArgumentError, match="copies"):
             cluster.count(made, "(a)--(b)", copies=True)
-        with pytest.raises(mf.ArgumentError, match="having"):
-            cluster.count(made, "(a)--(b)", distinct=["a"], having="count(b) > 1")
         with pytest.raises(mf.OutputError, match="found one"):
             cluster.shard(paths, tmp_path / "g")
         made.close()

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import motiflux as mf
 from motiflux.cluster import jobs
 from motiflux.cluster import rows as cluster_rows
-from motiflux.cluster.shards import allowance, counting, distinct, search, sharded
+from motiflux.cluster.shards import allowance, counting, search, sharded
 from motiflux.cluster.shards import queries as queries_module
 from motiflux.pattern.queries.symmetry import first_alike
 from motiflux.result.partial import partial_result
@@ -668,7 +668,6 @@ REFUSED: list[tuple[str, str | None, str]] = [
             ("WALK (a)-[*3]-(b) OPTIONAL (b)--(c)", "no WALK or may_equal beside OPTIONAL"),
         ]
     ),
-    ("(a)-[*1..2]-(b) RETURN DISTINCT a HAVING count(b) > 1", "having", "having"),
     ("(a)--(b), (c)--(d) RETURN DISTINCT a", "a connected pattern for rows", "a connected pattern for rows"),
     ("(a)--(b) WHERE NOT (a)-[:1]-() OR NOT (b)-[:0]-()", None, "beside OR across edges"),
 ]
@@ -747,155 +746,6 @@ def test_explain_tells_the_plan_of_each_pattern(ray: InlineRay, tmp_path: Path) 
         assert whole == mf.count(data.graph(), query)
         with pytest.raises(mf.ArgumentError, match="comparisons within one connected part"):
             cluster.explain(made, "(a)--(b), (c)--(d) WHERE a.x < c.x")
-
-
-@pytest.mark.turns(4)
-@pytest.mark.parametrize("directed", [False, True])
-def test_distinct_rows_are_counted_once(ray: InlineRay, tmp_path: Path, directed: bool) -> None:
-    data = random_data(7, directed=directed)
-    graph = data.graph()
-    with mf.Cluster() as cluster:
-        made = data.shard(cluster, tmp_path)
-        ray.loses = 0.05
-        for query in (
-            "(a)--(b)--(c) RETURN DISTINCT c, a",
-            "(a:1)-[*1..3]-(b) RETURN DISTINCT b",
-            "(a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT a, c",  # c may be missing
-            "(a)--(b)--(c) WHERE a.x = 1 OR NOT (a)-[:0]-(c) RETURN DISTINCT b, a",
-        ):
-            for semantics in ("isomorphism", "homomorphism"):
-                found = cluster.count(made, query, semantics=semantics)
-                assert (found, found.complete) == (mf.count(graph, query, semantics=semantics), True)
-        paths = "(a)--(b)--(c)"
-        whole = mf.count(graph, paths, distinct=["a"])
-        both = cluster.count(made, [paths, "(a)-[*1..2]-(c)"], distinct=["a"])
-        assert both == mf.count(graph, [paths, "(a)-[*1..2]-(c)"], distinct=["a"])
-        mixed = [paths, f"{paths} RETURN DISTINCT b", "(a)--(b), (c)--(d)"]
-        assert cluster.count(made, mixed) == mf.count(graph, mixed)
-        for limit in (1, int(whole), int(whole) + 1):
-            found = cluster.count(made, paths, distinct=["a"], limit=limit)
-            assert (found, found.complete) == (min(limit, whole), whole <= limit)
-        late = cluster.count(made, paths, distinct=["a"], timeout=0.0)
-        assert late <= whole
-        assert not late.complete
-
-
-@pytest.mark.parametrize("option", ["progress", "limit"])
-def test_progress_and_limits_do_not_compare_all_distinct_rows_after_each_task(
-    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
-) -> None:
-    data, query = random_data(5, directed=False, most=30), "(a)--(b)--(c)"
-    options: dict[str, Any] = {"limit": 10_000} if option == "limit" else {"progress": lambda report: None}
-    merge, merged = distinct._Distinct.merge, []
-
-    def noting(self: Any) -> int:
-        if self._new:
-            merged.append((len(self._kept), self._pending))
-        return merge(self)
-
-    monkeypatch.setattr(distinct._Distinct, "merge", noting)
-    for module in (jobs, cluster_rows):
-        monkeypatch.setattr(module, "ROWS_OF_TASK", 20)
-    with mf.Cluster() as cluster:
-        made = data.shard(cluster, tmp_path, 1 << 20)
-        found = cluster.match(made, query, distinct=["a", "c"], **options)
-        rows = rows_of(found.to_arrow())
-        tasks = len([one for one in ray.names if one.startswith("match")])
-    assert rows == rows_of(mf.match(data.graph(), query, distinct=["a", "c"]).to_arrow())
-    assert 1 < len(merged) < tasks
-    assert all(new * 8 > kept for kept, new in merged[:-1])
-
-
-def test_distinct_rows_that_do_not_fit_are_an_error(
-    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = random_data(7, directed=False)
-    with mf.Cluster() as cluster:
-        made = data.shard(cluster, tmp_path)
-        options: list[dict[str, Any]] = [
-            {"having": "count(b) > 1"},
-            {"symmetry": "subgraphs"},
-            {"copies": True},
-        ]
-        for one in options:
-            with pytest.raises(mf.ArgumentError, match=next(iter(one))):
-                cluster.count(made, "(a)--(b)--(c)", distinct=["a"], **one)
-            with pytest.raises(mf.MotifluxError, match=next(iter(one))):
-                cluster.match(made, "(a)--(b)--(c)", distinct=["a"], **one)
-        with pytest.raises(mf.ArgumentError, match="edges"):
-            cluster.match(made, "(a)--(b)--(c)", distinct=["a"], edges=True)
-        monkeypatch.setattr(distinct, "_COPIES", 4_000)
-        with pytest.raises(mf.ClusterError, match=r"at most 1 distinct rows.*without distinct"):
-            cluster.count(made, "(a)--(b)--(c)", distinct=["a"])
-        with pytest.raises(mf.ClusterError, match="match: expected at most 1 distinct rows"):
-            cluster.match(made, "(a)--(b)--(c)", distinct=["a"]).to_numpy()
-
-
-DISTINCT = [
-    "(a)--(b)--(c) RETURN DISTINCT c, a",
-    "(a:1)-[*1..3]-(b) RETURN DISTINCT b",
-    "(a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT a, c",  # c may be missing
-    "(a)--(b)--(c) WHERE a.x = 1 OR NOT (a)-[:0]-(c) RETURN DISTINCT b, a",
-]
-
-
-@pytest.mark.turns(4)
-@pytest.mark.parametrize("query", DISTINCT)
-@settings(max_examples=3)
-@given(
-    seed=st.integers(0, 10**6),
-    directed=st.booleans(),
-    semantics=st.sampled_from(["isomorphism", "homomorphism"]),
-    names=st.booleans(),
-)
-def test_distinct_rows_are_those_of_the_whole_graph(
-    query: str, seed: int, directed: bool, semantics: Any, names: bool
-) -> None:
-    data = random_data(seed, directed=directed)
-    graph = data.graph()
-    options: dict[str, Any] = {"semantics": semantics, "names": names}
-    with sharding() as (cluster, name):
-        made = data.shard(cluster, Path(name))
-        here, there = partial(mf.match, graph), partial(cluster.match, made)
-        expected = here(query, **options).to_arrow()
-        found = there(query, batch_rows=3, **options)
-        table = found.to_arrow()
-        assert table.schema.equals(expected.schema, check_metadata=True)
-        assert (rows_of(table), found.complete) == (rows_of(expected), True)
-        array, whole = (call(query, **options).to_numpy() for call in (there, here))
-        assert (array.dtype, array.shape) == (whole.dtype, whole.shape)
-        assert Counter(map(str, array.tolist())) == Counter(map(str, whole.tolist()))
-        output, queries = Path(name) / "rows", [query, "(a)--(b)", query]
-        written = there(queries, output=output, job="mine", **options)
-        for at in (0, 2):
-            assert rows_of(pq.read_table(output / f"pattern-00{at}")) == rows_of(expected)
-        assert [one.rows for one in written] == mf.count(graph, queries, semantics=semantics)
-        again = there(queries, output=output, job="mine", **options)
-        assert [(one.rows, one.complete) for one in again] == [(one.rows, True) for one in written]
-        assert all(one.resumed > 0 for one in again)
-
-
-def test_limits_and_lost_tasks_of_distinct_rows(ray: InlineRay, tmp_path: Path) -> None:
-    data, query = random_data(7, directed=False), "(a)--(b)--(c) RETURN DISTINCT a, c"
-    whole = rows_of(mf.match(data.graph(), query).to_arrow())
-    total = whole.total()
-    reports: list[mf.ProgressReport] = []
-    with mf.Cluster() as cluster:
-        made = data.shard(cluster, tmp_path)
-        ray.loses = 0.05
-        for limit in (0, 1, total, total + 1):
-            listed = cluster.match(made, query, limit=limit)
-            found = rows_of(listed.to_arrow())
-            assert found <= whole
-            assert (found.total(), listed.complete) == (min(limit, total), limit >= total)
-        late = cluster.match(made, query, timeout=0.0)
-        assert rows_of(late.to_arrow()) <= whole
-        assert not late.complete
-        with cluster.match(made, query, batch_rows=2) as matches:
-            next(iter(matches))
-        assert matches.complete is False
-        cluster.match(made, query, progress=reports.append).to_numpy()
-        assert (reports[-1].done, reports[-1].found) == (reports[-1].total, total)
 
 
 def test_patterns_that_differ_in_names_and_numbers_alone_are_alike() -> None:

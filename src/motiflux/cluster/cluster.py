@@ -143,10 +143,10 @@ class Cluster(Connected):
         """Count embeddings; see `motiflux.count`.
 
         Several patterns are searched at once. With `distinct` and `having`, a call is one task; in a sharded
-        graph, tasks list all rows, and the different ones have to fit into the graph's `memory` here. With
-        ``device="cuda"``, each task has one GPU, on which the graph has to fit and stays for later calls. All
-        GPUs that count have to be of one kind. Of a sharded graph, parts of `memory` bytes are on the GPU.
-        Distinct rows are found by CPUs.
+        graph, tasks list all rows, and the different ones have to fit into the graph's `memory` here, with
+        the images that decide thresholds. With ``device="cuda"``, each task has one GPU, on which the graph
+        has to fit and stays for later calls. All GPUs that count have to be of one kind. Of a sharded graph,
+        parts of `memory` bytes are on the GPU. Distinct rows are found by CPUs.
 
         Returns
         -------
@@ -330,9 +330,9 @@ class Cluster(Connected):
         patterns. Rows of disconnected patterns, and distinct rows of a `Query`, pass through the driver,
         which holds what `motiflux.match` holds: all parts but one, and the different rows.
         Rows of a sharded graph are ids of vertices, without columns of edges and attributes; it takes a
-        `Query` whose patterns are connected. Distinct rows have to fit into the graph's `memory` here. With
-        ``device="cuda"``, each task has one GPU; CPUs find distinct rows, and a `Query` has other rows in a
-        sharded graph only.
+        `Query` whose patterns are connected. Distinct rows have to fit into the graph's `memory` here,
+        with the images that decide thresholds. With ``device="cuda"``, each task has one GPU; CPUs find
+        distinct rows, and a `Query` has other rows in a sharded graph only.
 
         Parameters
         ----------

@@ -51,6 +51,11 @@ class Projection:
         """The query vertices whose images are counted, ascending."""
         return tuple(sorted({vertex for one in self.thresholds for vertex in one.counted}))
 
+    @property
+    def lasting(self) -> bool:
+        """Whether a row that satisfies all thresholds will do so with more images, too."""
+        return all(one.operator in (Operator.AT_LEAST, Operator.GREATER) for one in self.thresholds)
+
     def colors(self, size: int) -> list[Hashable]:
         """Return what automorphisms of rows keep, for each of `size` query vertices.
 

@@ -37,7 +37,7 @@ _BLOCK_ROWS = 65_536
 _MERGED = 1 << 20
 """Rows that are collected before those met twice are dropped, or as many as are kept already."""
 
-_COMPARED: dict[Operator, Callable[[NDArray[np.int64], int], NDArray[np.bool_]]] = {
+COMPARED: dict[Operator, Callable[[NDArray[np.int64], int], NDArray[np.bool_]]] = {
     Operator.EQUAL: np.equal,
     Operator.UNEQUAL: np.not_equal,
     Operator.LESS: np.less,
@@ -45,6 +45,7 @@ _COMPARED: dict[Operator, Callable[[NDArray[np.int64], int], NDArray[np.bool_]]]
     Operator.GREATER: np.greater,
     Operator.AT_LEAST: np.greater_equal,
 }
+"""Compares the numbers of images of rows with the number of a threshold."""
 
 
 class DistinctSearch:
@@ -124,11 +125,10 @@ class DistinctSearch:
     def held(self, *, complete: bool) -> VertexArray:
         """Return the rows found that satisfy the thresholds; unless `complete`, whatever is found later."""
         rows, returned = self._found.rows(), len(self._projection.returned)
-        thresholds = self._projection.thresholds
-        if not thresholds:
+        if not self._projection.thresholds:
             return rows
-        lasting = all(one.operator in (Operator.AT_LEAST, Operator.GREATER) for one in thresholds)
-        return self._judged(rows, returned) if complete or lasting else rows[:0, :returned]
+        told = complete or self._projection.lasting
+        return self._judged(rows, returned) if told else rows[:0, :returned]
 
     def _is_past(self, limit: int) -> bool:
         """Whether more rows are known than are wanted."""
@@ -186,11 +186,11 @@ class DistinctSearch:
     def _judged(self, rows: VertexArray, returned: int) -> VertexArray:
         """Return the rows that satisfy all thresholds; behind each, `rows` has images that are counted."""
         told = rows[:, :returned]
-        first = _first(told)
+        first = differ_from_before(told)
         group = np.cumsum(first) - 1
         held = np.ones(int(first.sum()), dtype=bool)
         for one in self._projection.thresholds:
-            held &= _COMPARED[one.operator](self._counts(rows, group, one, len(held)), one.number)
+            held &= COMPARED[one.operator](self._counts(rows, group, one, len(held)), one.number)
         return told[first][held]
 
     def _counts(
@@ -326,17 +326,17 @@ def _unique(rows: VertexArray) -> VertexArray:
         if rows.shape[1] == 2:
             keys = keys << np.uint64(32) | rows[:, 1]
         keys.sort()
-        keys = keys[_first(keys[:, np.newaxis])]
+        keys = keys[differ_from_before(keys[:, np.newaxis])]
         if rows.shape[1] == 1:
             return keys.astype(VERTEX_DTYPE)[:, np.newaxis]
         found = np.empty((len(keys), 2), VERTEX_DTYPE)
         found[:, 0], found[:, 1] = keys >> np.uint64(32), keys & np.uint64(MISSING)
         return found
     rows = rows[np.lexsort(rows.T[::-1])]
-    return rows[_first(rows)]
+    return rows[differ_from_before(rows)]
 
 
-def _first(rows: NDArray[Any]) -> NDArray[np.bool_]:
+def differ_from_before(rows: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which of sorted rows differ from the row before."""
     first = np.zeros(len(rows), dtype=bool)
     first[:1] = True

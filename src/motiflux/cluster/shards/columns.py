@@ -102,7 +102,7 @@ class QueryColumnsOfIds(QueryColumns):
 class ReturnedIds(QueryColumns):
     """Columns of distinct rows of a query that have ids already.
 
-    Rows have a number whose bits say which ids are missing, then the ids.
+    Rows have the ids, then a number whose bits from 1 on say which are missing.
     """
 
     def __init__(self, query: Query, returned: Sequence[int], *, names: bool) -> None:
@@ -111,8 +111,8 @@ class ReturnedIds(QueryColumns):
     def _values(self, block: Any) -> list[Values]:
         found = []
         for at in range(len(self.columns)):
-            missing = (block[:, 0] >> at & 1).astype(bool)
-            found.append(Values(block[:, 1 + at], None, missing if missing.any() else None))
+            missing = (block[:, -1] >> at + 1 & 1).astype(bool)
+            found.append(Values(block[:, at], None, missing if missing.any() else None))
         return found
 
     def _named(self, vertices: Any) -> NDArray[Any]:

@@ -1,9 +1,11 @@
-"""Distinct rows of sharded graphs: tasks list all rows, and the driver keeps each image once."""
+"""Distinct rows of sharded graphs: tasks list all rows, and the driver keeps each image once.
+
+With thresholds, images are those of a row and of vertices that are counted, as many as decide a threshold.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from motiflux.cluster.rows import RowSearch
 from motiflux.cluster.shards.columns import IdColumns
+from motiflux.cluster.shards.image_tables import Images, ImageTable, held, tables_of
 from motiflux.cluster.shards.query_tasks import ImageRows, distinct_of_query
 from motiflux.cluster.shards.row_tasks import (
     PlannedRows,
@@ -38,91 +41,112 @@ if TYPE_CHECKING:
     from motiflux.cluster.workers import Workers
 
 _COPIES = 3
-"""Copies of all rows while new ones are put among them."""
+"""Copies of all images while new ones are put among them."""
 _MERGED = 1 << 16
-"""Rows that are collected before those met twice are dropped, or as many as are kept already."""
+"""Images that are collected before those met twice are dropped, or as many as are kept already."""
 _LOOKED = 8
 """The same where their number is asked for: this part of those that are kept already."""
 
 
 class _Distinct(RowSearch):
-    """A listing of which the driver keeps the different images of some vertices.
+    """A listing of which the driver keeps the different images of some vertices."""
 
-    Parameters
-    ----------
-    most
-        Maximum number of rows that are kept.
-    """
-
-    def __init__(
-        self, workers: Workers, tasks: ShardedRows, request: Request, call: str, width: int, most: int
-    ) -> None:
-        super().__init__(workers, tasks, request, tasks.slots)
-        self.name = f"{call} {workers.pattern}"
-        self._call, self._most = call, most
-        self._kept: NDArray[np.int64] = np.empty((0, width), np.int64)
-        self._new: list[NDArray[np.int64]] = []
+    def __init__(self, images: DistinctImages, tasks: ShardedRows, request: Request, call: str) -> None:
+        super().__init__(images.workers, tasks, request, tasks.slots)
+        self.name = f"{call} {images.workers.pattern}"
+        self._call, self._projection, self._tables = call, images.projection, images.tables
+        self._most = images.graph.memory // _COPIES
+        self._kept = [table.joined([]) for table in self._tables]
+        self._new: list[list[Images]] = [[] for _ in self._tables]
+        self._number: int | None = 0
 
     @property
     def over(self) -> bool:
         """Whether a limit is passed."""
         limit = self.request.limit
-        return limit is not None and len(self._kept) > limit
+        return limit is not None and self._number is not None and self._number > limit
 
     def take(self, order: Order, done: Done) -> None:
-        """Take the rows of a task."""
-        self.note(order, done, len(done.value))
-        self._new.append(done.value)
+        """Take the images of a task."""
+        self.note(order, done, len(done.value[0]))
+        for new, found in zip(self._new, done.value, strict=True):
+            new.append(found)
         if self.request.limit is not None:
             self.about()
-        if self._pending > max(_MERGED, len(self._kept)):
+        if self._pending > max(_MERGED, self._size):
             self.merge()
 
     @property
+    def _size(self) -> int:
+        return sum(map(len, self._kept))
+
+    @property
     def _pending(self) -> int:
-        return sum(map(len, self._new))
+        return sum(len(one) for new in self._new for one in new)
+
+    @property
+    def _ended(self) -> bool:
+        return self.shares.done == self.shares.units
 
     def about(self) -> int:
         """Return the number of different rows so far; all are counted once all tasks have ended.
 
         So dropping rows that were met twice takes a time in proportion to all rows, not to tasks times rows.
         """
-        if self.shares.done == self.shares.units or self._pending * _LOOKED > len(self._kept):
+        if self._ended or self._pending * _LOOKED > self._size:
             self.merge()
-        return len(self._kept)
+        if self._number is None:
+            self._number = len(self.rows(complete=self._ended))
+        return self._number
 
-    def merge(self) -> int:
-        """Drop rows that were met twice; return the number of those that are left.
+    def merge(self) -> None:
+        """Drop images that were met twice.
 
         Raises
         ------
         ClusterError
-            They do not fit into memory.
+            Those that are left do not fit into memory.
         """
-        if self._new:
-            self._kept = np.unique(np.concatenate([self._kept, *self._new]), axis=0)
-            self._new = []
-        if len(self._kept) > self._most:
-            raise ClusterError(
-                f"{self._call}: expected at most {self._most:,} distinct rows, which fit into the memory of "
-                "the graph, found more: open it with more memory=, name fewer vertices, or list all rows "
-                "without distinct"
-            )
-        return len(self._kept)
+        for at, table in enumerate(self._tables):
+            if self._new[at]:
+                self._kept[at] = table.joined([self._kept[at], *self._new[at]])
+                self._new[at], self._number = [], None
+        if sum(one.nbytes for one in self._kept) > self._most:
+            raise ClusterError(f"{self._call}: {self._too_many()}, or list all rows without distinct")
 
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        """The rows so far: a number that tells which ids are missing, then the ids."""
+    def _too_many(self) -> str:
+        if self._projection.thresholds:
+            return (
+                f"expected at most {self._most:,} bytes of distinct rows and images that thresholds count, "
+                "which fit into the memory of the graph, found more: open it with more memory=, name fewer "
+                "vertices, compare with smaller numbers"
+            )
+        most = self._most // (8 * self._tables[0].width)
+        return (
+            f"expected at most {most:,} distinct rows, which fit into the memory of the graph, found more: "
+            "open it with more memory=, name fewer vertices"
+        )
+
+    def rows(self, *, complete: bool) -> NDArray[np.int64]:
+        """Return the rows that hold: ids, then a number that tells which are missing.
+
+        Parameters
+        ----------
+        complete
+            Whether all tasks have ended.
+        """
         self.merge()
-        return self._kept
+        return held(self._projection, self._tables, self._kept, complete=complete)
 
 
 @dataclass(frozen=True, slots=True)
 class DistinctImages:
-    """The different images of some vertices in the rows of a pattern or a query, planned.
+    """The distinct rows of a pattern or a query, planned.
 
     Parameters
     ----------
+    tables
+        Those of all images that tell the rows.
     tasks
         Tasks that list rows; None: time was up before there was a plan.
     reason
@@ -131,7 +155,8 @@ class DistinctImages:
 
     workers: Workers
     graph: ShardedGraph
-    width: int
+    projection: Projection
+    tables: tuple[ImageTable, ...]
     tasks: ShardedRows | None
     reason: str
 
@@ -141,7 +166,9 @@ class DistinctImages:
         return f"{self.workers.device}, {self.graph.num_shards} shards"
 
     def collected(self, request: Request, deadline: Deadline, call: str) -> tuple[NDArray[np.int64], bool]:
-        """Return the images, at most the limit, and whether none is missing.
+        """Return the rows, at most the limit, and whether none is missing.
+
+        Rows are ids, then a number that tells which are missing.
 
         Raises
         ------
@@ -149,18 +176,18 @@ class DistinctImages:
             They do not fit into the memory of the graph.
         """
         if self.tasks is None:
-            return np.empty((0, self.width), np.int64), False
-        most = self.graph.memory // (8 * self.width * _COPIES)
-        search = _Distinct(self.workers, self.tasks, request, call, self.width, most)
+            return np.empty((0, 1 + len(self.projection.returned)), np.int64), False
+        search = _Distinct(self, self.tasks, request, call)
         driver = self.workers.driver(self.tasks.slots)
         try:
             driver.run_all([search], deadline, _reporting(search, request, deadline))
         finally:
             driver.wait_for_cancelled()
-        rows, limit = search.rows, request.limit
+        complete, limit = driver.has_all_of(search), request.limit
+        rows = search.rows(complete=complete)
         if limit is not None and len(rows) > limit:
             return rows[:limit], False
-        return rows, driver.has_all_of(search)
+        return rows, complete
 
 
 def distinct_images(
@@ -184,22 +211,22 @@ def distinct_images(
     ArgumentError, PatternError
         The query or an option takes more than a sharded graph has.
     """
-    _check(projection, request)
-    found, columns = _planned(graph, query, projection, request, deadline)
+    _check(request)
+    found, vertices = _planned(graph, query, request, deadline)
     reason = f"{found.reason}; all rows are listed{'' if kind is None else f', by CPUs, not {kind!r}'}"
-    width = 1 + len(projection.returned)
+    tables = tables_of(projection)
     if found.searches is None:
-        return DistinctImages(workers, graph, width, None, reason)
+        return DistinctImages(workers, graph, projection, tables, None, reason)
     entries, searches = graph.layout.entries, len(found.searches)
 
     def make_job() -> ImageRows:
-        return ImageRows(found.rows(workers, entries), columns)
+        return ImageRows(found.rows(workers, entries), tables, vertices)
 
     functions = distinct_of_query, distinct_of_query
     own = IdColumns(found.patterns[0].pattern, names=False)
     units = entries * searches
-    tasks = ShardedRows(workers, graph, own, units, found.plan, make_job, functions, found.images)
-    return DistinctImages(workers, graph, width, tasks, reason)
+    listing = ShardedRows(workers, graph, own, units, found.plan, make_job, functions, found.images)
+    return DistinctImages(workers, graph, projection, tables, listing, reason)
 
 
 def count_distinct_sharded(
@@ -228,10 +255,8 @@ def count_distinct_sharded(
     return count_of(Outcome(len(rows), complete), ran, seconds, planned - deadline.started)
 
 
-def _check(projection: Projection, request: Request) -> None:
+def _check(request: Request) -> None:
     """Refuse what distinct rows of a sharded graph do not have."""
-    if projection.thresholds:
-        raise ArgumentError("having", "None for a sharded graph", "thresholds")
     if request.copies:
         raise ArgumentError("copies", "False beside distinct rows, which have no copies", True)
     if request.symmetry is Symmetry.SUBGRAPHS:
@@ -240,27 +265,17 @@ def _check(projection: Projection, request: Request) -> None:
 
 
 def _planned(
-    graph: ShardedGraph,
-    query: Pattern | Query,
-    projection: Projection,
-    request: Request,
-    deadline: Deadline,
+    graph: ShardedGraph, query: Pattern | Query, request: Request, deadline: Deadline
 ) -> tuple[PlannedRows, tuple[tuple[int | None, ...], ...]]:
-    """Return the searches, and for each pattern its vertices whose images are counted."""
-    returned = projection.returned
-    columns: Sequence[tuple[int | None, ...]] = [returned]
-    patterns = []
+    """Return the searches, and for each pattern its vertices by their position in the query."""
     if isinstance(query, Pattern):
         patterns = [Shaped(query)]
+        vertices: list[tuple[int | None, ...]] = [tuple(range(query.num_vertices))]
     else:
         _, request, patterns = patterns_listed(query, request, directed=graph.directed)
-        columns = [
-            tuple(one.shape.vertices[vertex] for vertex in returned)
-            for one in patterns
-            if one.shape is not None
-        ]
+        vertices = [one.shape.vertices for one in patterns if one.shape is not None]
     own = replace(request, limit=None)
-    return planned_rows(graph, patterns, own, deadline, None), tuple(columns)
+    return planned_rows(graph, patterns, own, deadline, None), tuple(vertices)
 
 
 def _reporting(search: _Distinct, request: Request, deadline: Deadline) -> Any:

@@ -38,19 +38,19 @@ def refuse_columns(options: Mapping[str, Any]) -> None:
 
 
 class _KeptImages:
-    """The images of a search in blocks; it begins when the first are taken.
+    """The rows of a search in blocks; it begins when the first are taken.
 
     Parameters
     ----------
-    first
-        The first column that blocks have.
+    width
+        The number of columns that blocks have.
     """
 
     def __init__(
-        self, images: DistinctImages, request: Request, deadline: Deadline, batch_rows: int, first: int
+        self, images: DistinctImages, request: Request, deadline: Deadline, batch_rows: int, width: int
     ) -> None:
         self._images, self._request, self._deadline = images, request, deadline
-        self._batch_rows, self._first = batch_rows, first
+        self._batch_rows, self._width = batch_rows, width
         self._rows: NDArray[np.int64] | None = None
         self._given = 0
         self.complete = False
@@ -59,7 +59,7 @@ class _KeptImages:
         """Return the next block, or None at the end."""
         if self._rows is None:
             self._rows, self.complete = self._images.collected(self._request, self._deadline, "match")
-        block = self._rows[self._given : self._given + self._batch_rows, self._first :]
+        block = self._rows[self._given : self._given + self._batch_rows, : self._width]
         self._given += len(block)
         return block if len(block) else None
 
@@ -102,8 +102,8 @@ def match_distinct_sharded(
             layout = ReturnedIds(query, projection.returned, names=names)
         else:
             layout = ColumnsOfIds(IdColumns(query, names, projection.returned))
-        first = 0 if isinstance(query, Query) else 1
-        source = _KeptImages(images, request, deadline, batch_rows, first)
+        width = len(projection.returned) + isinstance(query, Query)
+        source = _KeptImages(images, request, deadline, batch_rows, width)
         return Matches(
             WithBar(source, bar.pop_all()),
             layout,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.shards.columns import QueryIds, parquet_of_ids
+from motiflux.cluster.shards.image_tables import Images, ImageTable
 from motiflux.cluster.shards.tasks import ShardJob, lister_of
 from motiflux.cluster.shares import Item, Share, roots
 from motiflux.cluster.tasks import Bounds, Done, Watch
@@ -139,34 +140,27 @@ def write_query_rows(
 
 @dataclass(frozen=True, slots=True)
 class ImageRows:
-    """The images of some vertices in the rows of a query.
+    """Tables of the different images of vertices in the rows of a query.
 
     Parameters
     ----------
-    columns
-        For each pattern, by its number in the rows, the vertices of the pattern; None where one is missing.
+    vertices
+        For each pattern, by its number in the rows, its vertices by the position in the query; None where
+        one is missing.
     """
 
     rows: QueryRows
-    columns: tuple[tuple[int | None, ...], ...]
+    tables: tuple[ImageTable, ...]
+    vertices: tuple[tuple[int | None, ...], ...]
 
-    def distinct(self, blocks: Sequence[IdRows]) -> IdRows:
-        """Return the images in rows, each once: a number that tells which are missing, then ids."""
-        found = [np.empty((0, 1 + len(self.columns[0])), np.int64)]
-        for block in filter(len, blocks):
-            columns = self.columns[int(block[0, 0])]
-            images = np.zeros((len(block), 1 + len(columns)), np.int64)
-            for place, vertex in enumerate(columns):
-                if vertex is None:
-                    images[:, 0] |= 1 << place
-                else:
-                    images[:, 1 + place] = block[:, 1 + vertex]
-            found.append(np.unique(images, axis=0))
-        return np.unique(np.concatenate(found), axis=0)
+    def distinct(self, blocks: Sequence[IdRows]) -> list[Images]:
+        """Return the content of each table for all rows of blocks."""
+        some = [(block[:, 1:], self.vertices[int(block[0, 0])]) for block in blocks if len(block)]
+        return [table.joined([table.images(*one) for one in some]) for table in self.tables]
 
 
 def distinct_of_query(images: ImageRows, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
-    """Return the images of some vertices in the rows of a share, each once."""
+    """Return tables of the images of vertices in the rows of a share."""
     watch = Watch()
     blocks, left, found = images.rows.rows(share, bounds, kind)
     return watch.done(images.distinct(blocks), left, rows=found)

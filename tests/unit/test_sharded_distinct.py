@@ -1,0 +1,345 @@
+"""Distinct rows of sharded graphs, and thresholds on them, are those of whole graphs."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import motiflux as mf
+from motiflux.cluster import jobs
+from motiflux.cluster import rows as cluster_rows
+from motiflux.cluster.shards import distinct
+from motiflux.cluster.shards.image_tables import held, tables_of
+from motiflux.pattern.asked import projection_of
+from tests.inline_ray import InlineRay
+from tests.unit.test_sharded_queries import random_data, rows_of, sharding, with_ray
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> InlineRay:
+    return with_ray(monkeypatch)
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("directed", [False, True])
+def test_distinct_rows_are_counted_once(ray: InlineRay, tmp_path: Path, directed: bool) -> None:
+    data = random_data(7, directed=directed)
+    graph = data.graph()
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        ray.loses = 0.05
+        for query in (
+            "(a)--(b)--(c) RETURN DISTINCT c, a",
+            "(a:1)-[*1..3]-(b) RETURN DISTINCT b",
+            "(a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT a, c",  # c may be missing
+            "(a)--(b)--(c) WHERE a.x = 1 OR NOT (a)-[:0]-(c) RETURN DISTINCT b, a",
+        ):
+            for semantics in ("isomorphism", "homomorphism"):
+                found = cluster.count(made, query, semantics=semantics)
+                assert (found, found.complete) == (mf.count(graph, query, semantics=semantics), True)
+        paths = "(a)--(b)--(c)"
+        whole = mf.count(graph, paths, distinct=["a"])
+        both = cluster.count(made, [paths, "(a)-[*1..2]-(c)"], distinct=["a"])
+        assert both == mf.count(graph, [paths, "(a)-[*1..2]-(c)"], distinct=["a"])
+        mixed = [paths, f"{paths} RETURN DISTINCT b", "(a)--(b), (c)--(d)"]
+        assert cluster.count(made, mixed) == mf.count(graph, mixed)
+        for limit in (1, int(whole), int(whole) + 1):
+            found = cluster.count(made, paths, distinct=["a"], limit=limit)
+            assert (found, found.complete) == (min(limit, whole), whole <= limit)
+        late = cluster.count(made, paths, distinct=["a"], timeout=0.0)
+        assert late <= whole
+        assert not late.complete
+
+
+@pytest.mark.parametrize("option", ["progress", "limit"])
+def test_progress_and_limits_do_not_compare_all_distinct_rows_after_each_task(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    data, query = random_data(5, directed=False, most=30), "(a)--(b)--(c)"
+    options: dict[str, Any] = {"limit": 10_000} if option == "limit" else {"progress": lambda report: None}
+    merge, merged = distinct._Distinct.merge, []
+
+    def noting(self: Any) -> None:
+        if self._pending:
+            merged.append((self._size, self._pending))
+        merge(self)
+
+    monkeypatch.setattr(distinct._Distinct, "merge", noting)
+    for module in (jobs, cluster_rows):
+        monkeypatch.setattr(module, "ROWS_OF_TASK", 20)
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path, 1 << 20)
+        found = cluster.match(made, query, distinct=["a", "c"], **options)
+        rows = rows_of(found.to_arrow())
+        tasks = len([one for one in ray.names if one.startswith("match")])
+    assert rows == rows_of(mf.match(data.graph(), query, distinct=["a", "c"]).to_arrow())
+    assert 1 < len(merged) < tasks
+    assert all(new * 8 > kept for kept, new in merged[:-1])
+
+
+def test_distinct_rows_that_do_not_fit_are_an_error(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = random_data(7, directed=False)
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        options: list[dict[str, Any]] = [{"symmetry": "subgraphs"}, {"copies": True}]
+        for one in options:
+            with pytest.raises(mf.ArgumentError, match=next(iter(one))):
+                cluster.count(made, "(a)--(b)--(c)", distinct=["a"], **one)
+            with pytest.raises(mf.MotifluxError, match=next(iter(one))):
+                cluster.match(made, "(a)--(b)--(c)", distinct=["a"], **one)
+        with pytest.raises(mf.ArgumentError, match="edges"):
+            cluster.match(made, "(a)--(b)--(c)", distinct=["a"], edges=True)
+        monkeypatch.setattr(distinct, "_COPIES", 4_000)
+        with pytest.raises(mf.ClusterError, match=r"at most 1 distinct rows.*without distinct"):
+            cluster.count(made, "(a)--(b)--(c)", distinct=["a"])
+        with pytest.raises(mf.ClusterError, match="match: expected at most 1 distinct rows"):
+            cluster.match(made, "(a)--(b)--(c)", distinct=["a"]).to_numpy()
+
+
+DISTINCT = [
+    "(a)--(b)--(c) RETURN DISTINCT c, a",
+    "(a:1)-[*1..3]-(b) RETURN DISTINCT b",
+    "(a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT a, c",  # c may be missing
+    "(a)--(b)--(c) WHERE a.x = 1 OR NOT (a)-[:0]-(c) RETURN DISTINCT b, a",
+]
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("query", DISTINCT)
+@settings(max_examples=3)
+@given(
+    seed=st.integers(0, 10**6),
+    directed=st.booleans(),
+    semantics=st.sampled_from(["isomorphism", "homomorphism"]),
+    names=st.booleans(),
+)
+def test_distinct_rows_are_those_of_the_whole_graph(
+    query: str, seed: int, directed: bool, semantics: Any, names: bool
+) -> None:
+    data = random_data(seed, directed=directed)
+    graph = data.graph()
+    options: dict[str, Any] = {"semantics": semantics, "names": names}
+    with sharding() as (cluster, name):
+        made = data.shard(cluster, Path(name))
+        here, there = partial(mf.match, graph), partial(cluster.match, made)
+        expected = here(query, **options).to_arrow()
+        found = there(query, batch_rows=3, **options)
+        table = found.to_arrow()
+        assert table.schema.equals(expected.schema, check_metadata=True)
+        assert (rows_of(table), found.complete) == (rows_of(expected), True)
+        array, whole = (call(query, **options).to_numpy() for call in (there, here))
+        assert (array.dtype, array.shape) == (whole.dtype, whole.shape)
+        assert Counter(map(str, array.tolist())) == Counter(map(str, whole.tolist()))
+        output, queries = Path(name) / "rows", [query, "(a)--(b)", query]
+        written = there(queries, output=output, job="mine", **options)
+        for at in (0, 2):
+            assert rows_of(pq.read_table(output / f"pattern-00{at}")) == rows_of(expected)
+        assert [one.rows for one in written] == mf.count(graph, queries, semantics=semantics)
+        again = there(queries, output=output, job="mine", **options)
+        assert [(one.rows, one.complete) for one in again] == [(one.rows, True) for one in written]
+        assert all(one.resumed > 0 for one in again)
+
+
+def test_limits_and_lost_tasks_of_distinct_rows(ray: InlineRay, tmp_path: Path) -> None:
+    data, query = random_data(7, directed=False), "(a)--(b)--(c) RETURN DISTINCT a, c"
+    whole = rows_of(mf.match(data.graph(), query).to_arrow())
+    total = whole.total()
+    reports: list[mf.ProgressReport] = []
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        ray.loses = 0.05
+        for limit in (0, 1, total, total + 1):
+            listed = cluster.match(made, query, limit=limit)
+            found = rows_of(listed.to_arrow())
+            assert found <= whole
+            assert (found.total(), listed.complete) == (min(limit, total), limit >= total)
+        late = cluster.match(made, query, timeout=0.0)
+        assert rows_of(late.to_arrow()) <= whole
+        assert not late.complete
+        with cluster.match(made, query, batch_rows=2) as matches:
+            next(iter(matches))
+        assert matches.complete is False
+        cluster.match(made, query, progress=reports.append).to_numpy()
+        assert (reports[-1].done, reports[-1].found) == (reports[-1].total, total)
+
+
+HAVING = [
+    "(a)--(b)--(c) RETURN DISTINCT a HAVING count(b) >= 3",
+    "(a)--(b)--(c) RETURN DISTINCT c, a HAVING count(b) = 1",
+    "(a)--(b)--(c)--(d) RETURN DISTINCT b HAVING count(a, d) < 9 AND count(c) >= 2",
+    "(a)--(b)--(c) RETURN DISTINCT b HAVING 2 <= count(a) <= 4 AND count(*) <> 6",
+    "(a)--(b)--(c)--(d) RETURN DISTINCT d HAVING count(a) > 2 AND count(b) <= 5 AND count(a, b) > 3",
+    "(a:1)-[*1..3]-(b) RETURN DISTINCT b HAVING count(a) >= 2",
+    "(a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT a HAVING count(c) < 2",  # c may be missing
+    "(a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT c, a HAVING count(b) = 1",
+    "(a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT b HAVING count(a, c) = 0 AND count(a) >= 1",
+    "(a)--(b)--(c) WHERE a.x = 1 OR NOT (a)-[:0]-(c) RETURN DISTINCT b HAVING count(a, c) >= 4",
+    "(a)--(b) RETURN DISTINCT a HAVING count(b) >= 0",
+    "(a)--(b) RETURN DISTINCT a HAVING count(b) < 1",
+]
+
+
+@pytest.mark.turns(4)
+@pytest.mark.parametrize("query", HAVING)
+@settings(max_examples=3)
+@given(
+    seed=st.integers(0, 10**6),
+    directed=st.booleans(),
+    semantics=st.sampled_from(["isomorphism", "homomorphism"]),
+    loses=st.sampled_from([0.0, 0.05]),
+)
+def test_thresholds_hold_for_the_rows_of_the_whole_graph(
+    query: str, seed: int, directed: bool, semantics: Any, loses: float
+) -> None:
+    data = random_data(seed, directed=directed)
+    graph = data.graph()
+    options: dict[str, Any] = {"semantics": semantics, "names": True}
+    expected = mf.match(graph, query, **options).to_arrow()
+    with sharding() as (cluster, name), pytest.MonkeyPatch.context() as patch:
+        made = data.shard(cluster, Path(name))
+        patch.setattr(sys.modules["ray"], "loses", loses)
+        patch.setattr(distinct, "_MERGED", 30)
+        found = cluster.match(made, query, batch_rows=3, **options)
+        table = found.to_arrow()
+        assert table.schema.equals(expected.schema, check_metadata=True)
+        assert (rows_of(table), found.complete) == (rows_of(expected), True)
+        number = cluster.count(made, query, semantics=semantics)
+        assert (number, number.complete) == (len(expected), True)
+        written = cluster.match(made, query, output=Path(name) / "rows", job="mine", **options)
+        assert rows_of(pq.read_table(Path(name) / "rows")) == rows_of(expected)
+        assert (written.rows, written.complete) == (len(expected), True)
+        every = query[: query.index(" HAVING")]
+        with pytest.raises(mf.MotifluxError, match="distinct"):
+            cluster.match(made, every, output=Path(name) / "rows", job="mine", **options)
+
+
+def sleeping_before(task: int) -> Callable[[], None]:
+    """Return a function that sleeps at the call of this number."""
+    numbers = itertools.count()
+    return lambda: time.sleep(0.3 if next(numbers) == task else 0.0)
+
+
+@pytest.mark.parametrize("having", ["count(b) >= 3", "count(b) < 3", "count(b) <> 2"])
+def test_what_was_found_of_thresholds_holds(ray: InlineRay, tmp_path: Path, having: str) -> None:
+    data = random_data(7, directed=False, most=20)
+    asked: dict[str, Any] = {"distinct": ["a"], "having": having}
+    paths = "(a)--(b)--(c)"
+    whole = rows_of(mf.match(data.graph(), paths, **asked).to_arrow())
+    total = whole.total()
+    reports: list[mf.ProgressReport] = []
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        for limit in (0, 1, total, total + 1):
+            listed = cluster.match(made, paths, limit=limit, **asked)
+            found = rows_of(listed.to_arrow())
+            assert found <= whole
+            assert (found.total(), listed.complete) == (min(limit, total), limit >= total)
+            number = cluster.count(made, paths, limit=limit, **asked)
+            assert (number, number.complete) == (min(limit, total), limit >= total)
+        cluster.match(made, paths, progress=reports.append, **asked).to_numpy()
+        assert (reports[-1].done, reports[-1].found) == (reports[-1].total, total)
+        assert all(one.found <= total for one in reports)
+        for ended in (1, 4, 7):
+            ray.before = sleeping_before(ended)
+            late = cluster.match(made, paths, timeout=0.2, **asked)
+            found = rows_of(late.to_arrow())
+            assert found <= whole
+            assert not late.complete
+            assert not found or having == "count(b) >= 3"
+
+
+def test_tasks_return_no_more_images_than_decide_a_threshold(ray: InlineRay, tmp_path: Path) -> None:
+    star = mf.Graph.from_edges([(0, leaf) for leaf in range(1, 60)])
+    mf.write_graph(star, tmp_path / "star.npz")
+    with mf.Cluster() as cluster:
+        made: Any = cluster.shard([tmp_path / "star.npz"], tmp_path / "g", shards=2, memory=100_000)
+        kept: list[int] = []
+        with pytest.MonkeyPatch.context() as patch:
+            merge = distinct._Distinct.merge
+
+            def noting(self: Any) -> None:
+                merge(self)
+                kept.append(max(map(len, self._kept)))
+
+            patch.setattr(distinct._Distinct, "merge", noting)
+            for having, most in {"count(b) >= 5": 5, "count(b) = 5": 6, "count(b) < 5": 5}.items():
+                kept.clear()
+                found = cluster.count(made, "(a)--(b)", distinct=["a"], having=having)
+                assert found == mf.count(star, "(a)--(b)", distinct=["a"], having=having)
+                assert max(kept) == 59 + most  # of leaves, the hub
+
+
+def test_images_that_do_not_fit_are_an_error(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = random_data(7, directed=False)
+    asked: dict[str, Any] = {"distinct": ["a"], "having": "count(b) >= 2"}
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        monkeypatch.setattr(distinct, "_COPIES", 4_000)
+        with pytest.raises(mf.ClusterError, match=r"at most 25 bytes .*smaller numbers, or list all rows"):
+            cluster.count(made, "(a)--(b)--(c)", **asked)
+        with pytest.raises(mf.ClusterError, match="match: expected at most 25 bytes"):
+            cluster.match(made, "(a)--(b)--(c)", output=tmp_path / "rows", **asked)
+
+
+def different(images: list[dict[str, int]], *names: str) -> int:
+    return len({tuple(one[name] for name in names) for one in images if all(name in one for name in names)})
+
+
+THRESHOLDS: dict[str, Callable[[list[dict[str, int]]], bool]] = {
+    "count(c) >= 2": lambda images: different(images, "c") >= 2,
+    "count(c) = 2 AND count(d) < 3": lambda images: (
+        different(images, "c") == 2 and different(images, "d") < 3
+    ),
+    "count(c, d) <> 3": lambda images: different(images, "c", "d") != 3,
+    "1 <= count(d) <= 2": lambda images: 1 <= different(images, "d") <= 2,
+    "count(d) > 0 AND count(c) <= 3": lambda images: (
+        different(images, "d") > 0 and different(images, "c") <= 3
+    ),
+    "count(d) < 1": lambda images: different(images, "d") < 1,
+}
+
+
+@given(
+    st.lists(st.tuples(*4 * [st.integers(0, 3)]), max_size=40),
+    st.sampled_from(list(THRESHOLDS)),
+    st.integers(1, 5),
+    st.booleans(),
+)
+def test_tables_of_parts_are_joined_to_that_of_all(
+    rows: list[tuple[int, ...]], having: str, parts: int, missing: bool
+) -> None:
+    holds = THRESHOLDS[having]
+    pattern = mf.Pattern.parse("(a)--(b)--(c)--(d)")
+    projection = projection_of(pattern, ["b", "a"], having)
+    assert projection is not None
+    tables, array = tables_of(projection), np.array(rows, np.int64).reshape(-1, 4)
+    vertices = [(0, 1, 2, 3), (0, 1, 2, None) if missing else (0, 1, 2, 3)]
+    pieces = [
+        [table.images(piece, vertices[at % 2]) for at, piece in enumerate(np.array_split(array, parts))]
+        for table in tables
+    ]
+    joined = [table.joined(some) for table, some in zip(tables, pieces, strict=True)]
+    found = held(projection, tables, joined, complete=True)
+    images: dict[tuple[int, int], list[dict[str, int]]] = {}
+    for at, piece in enumerate(np.array_split(array, parts)):
+        for a, b, c, d in piece.tolist():
+            there = {"c": c} if vertices[at % 2][3] is None else {"c": c, "d": d}
+            images.setdefault((b, a), []).append(there)
+    expected = [(*row, 0) for row, some in images.items() if holds(some)]
+    assert sorted(map(tuple, found.tolist())) == sorted(expected)
