@@ -117,17 +117,22 @@ def test_parts_that_cpus_search_are_told(cluster: mf.Cluster, device: str, tmp_p
     assert none.report.predicted is None
 
 
-def test_distinct_rows_are_explained_for_cpus(cluster: mf.Cluster, device: str) -> None:
-    told = cluster.explain(graph_of(3), TRIANGLE, device=device, distinct=["a"], analyze=True)
-    assert f"the CPU engine finds distinct rows, not {device!r}" in told
-    assert told.report.actual is not None
-    assert told.report.actual.count == mf.count(graph_of(3), TRIANGLE, distinct=["a"])
+def test_distinct_rows_are_explained_for_cpus(cluster: mf.Cluster, device: str, tmp_path: Path) -> None:
+    made, graph = made_in(cluster, tmp_path)
+    for subject, why in (
+        (graph, "the CPU engine finds distinct rows,"),
+        (made, "all rows are listed, by CPUs,"),
+    ):
+        told = cluster.explain(subject, TRIANGLE, device=device, distinct=["a"], analyze=True)
+        assert f"{why} not {device!r}" in told
+        assert told.report.actual is not None
+        assert told.report.actual.count == mf.count(graph, TRIANGLE, distinct=["a"])
+    assert told.report.engine.device == "2 CPUs of 1 node, 2 shards"
+    assert tasks_of(told).gpus == 0
 
 
 def test_calls_that_gpus_do_not_make_are_refused(cluster: mf.Cluster, device: str, tmp_path: Path) -> None:
     made, graph = made_in(cluster, tmp_path)
-    with pytest.raises(mf.ArgumentError, match=r"^distinct: expected None"):
-        cluster.explain(made, TRIANGLE, device=device, distinct=["a"])
     for subject in (made, graph):
         with pytest.raises(mf.ArgumentError, match="where Ray assigns GPUs"):
             cluster.explain(subject, TRIANGLE, device=f"{device}:1")

@@ -103,7 +103,7 @@ def test_distinct_rows_that_do_not_fit_are_an_error(
                 cluster.match(made, "(a)--(b)--(c)", distinct=["a"], **one)
         with pytest.raises(mf.ArgumentError, match="edges"):
             cluster.match(made, "(a)--(b)--(c)", distinct=["a"], edges=True)
-        monkeypatch.setattr(distinct, "_COPIES", 4_000)
+        monkeypatch.setattr(distinct, "COPIES", 4_000)
         with pytest.raises(mf.ClusterError, match=r"at most 1 distinct rows.*without distinct"):
             cluster.count(made, "(a)--(b)--(c)", distinct=["a"])
         with pytest.raises(mf.ClusterError, match="match: expected at most 1 distinct rows"):
@@ -290,7 +290,7 @@ def test_images_that_do_not_fit_are_an_error(
     asked: dict[str, Any] = {"distinct": ["a"], "having": "count(b) >= 2"}
     with mf.Cluster() as cluster:
         made = data.shard(cluster, tmp_path)
-        monkeypatch.setattr(distinct, "_COPIES", 4_000)
+        monkeypatch.setattr(distinct, "COPIES", 4_000)
         with pytest.raises(mf.ClusterError, match=r"at most 25 bytes .*smaller numbers, or list all rows"):
             cluster.count(made, "(a)--(b)--(c)", **asked)
         with pytest.raises(mf.ClusterError, match="match: expected at most 25 bytes"):
@@ -343,3 +343,42 @@ def test_tables_of_parts_are_joined_to_that_of_all(
             images.setdefault((b, a), []).append(there)
     expected = [(*row, 0) for row, some in images.items() if holds(some)]
     assert sorted(map(tuple, found.tolist())) == sorted(expected)
+
+
+def test_explain_tells_the_listing_and_the_room_of_a_row(ray: InlineRay, tmp_path: Path) -> None:
+    data, paths = random_data(7, directed=False), "(a)--(b)--(c)"
+    graph = data.graph()
+    kept = "the different ones are kept where the call is made, at most"
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        before = len(ray.names)
+        told = cluster.explain(made, paths, distinct=["c", "a"], limit=1)
+        assert len(ray.names) == before  # no task ran
+        assert f"rows      distinct c, a; {kept} 72 B each" in told
+        assert "for 4 tasks at a time; all rows are listed" in told
+        assert all(level in told for level in ("reads ", "memory", "level"))
+        assert told.to_dict()["rows"]["nbytes"] == 72
+        assert told.report.tail == ()  # it counts no last levels
+        assert told.report.predicted is not None
+        whole = mf.count(graph, paths)
+        assert told.report.predicted.count == pytest.approx(float(whole), rel=0.5)  # not of the limit
+        for query in (f"{paths} RETURN DISTINCT a HAVING count(b) >= 5 AND count(b, c) = 2", HAVING[2]):
+            told = cluster.explain(made, query, analyze=True)
+            assert told.report.actual is not None
+            assert told.report.actual.count == mf.count(graph, query)
+        of_rows = cluster.explain(made, f"{paths} RETURN DISTINCT a HAVING count(b) >= 5 AND count(b, c) = 2")
+        assert f"distinct a having count(b) >= 5 and count(b, c) = 2; {kept} 648 B each" in of_rows
+        query = "(a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT a, c HAVING count(b) > 1"
+        several = cluster.explain(made, query, analyze=True)
+        assert isinstance(several, mf.QueryExplanation)
+        assert several.startswith("query     (a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT a, c")
+        assert f"; all rows are listed\n  rows    {kept} 192 B each" in several
+        assert len(several.parts) == 3
+        assert all(one.report.rows is not None and one.report.actual is not None for one in several.parts)
+        nothing = cluster.explain(made, "(a:9)--(b)", distinct=["a"], analyze=True)
+        assert nothing.report.actual is not None
+        assert nothing.report.actual.count == 0
+        with pytest.raises(mf.ArgumentError, match="symmetry"):
+            cluster.explain(made, paths, distinct=["a"], symmetry="subgraphs")
+        with pytest.raises(mf.ArgumentError, match="pattern: expected one pattern"):
+            cluster.explain(made, [paths, paths], distinct=["a"])  # type: ignore[arg-type]

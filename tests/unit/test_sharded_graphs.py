@@ -162,8 +162,8 @@ def test_what_a_sharded_graph_has_not_is_refused_by_name(ray: InlineRay, tmp_pat
     paths, _, _ = write_files(tmp_path, 4, directed=False, suffix=".csv")
     with mf.Cluster() as cluster:
         made: Any = cluster.shard(paths, tmp_path / "g", memory=100_000, **COLUMNS)
-        with pytest.raises(mf.ArgumentError, match="distinct"):
-            cluster.explain(made, "(a)--(b)", distinct=["a"])
+        with pytest.raises(mf.ArgumentError, match="copies: expected False beside distinct rows"):
+            cluster.explain(made, "(a)--(b)", distinct=["a"], copies=True)
         with pytest.raises(mf.ArgumentError, match="pattern: expected one pattern"):
             cluster.explain(made, ["(a)--(b)", "(a)--(b)--(c)"])
         with pytest.raises(mf.PatternError, match=r"vertex attribute .x.: expected one of"):

@@ -209,7 +209,8 @@ class Cluster(Connected):
         kind: str | None = None,
     ) -> Count | list[Count]:
         """Count in a sharded graph, with GPUs of this kind or none."""
-        queries, several, chosen = self._sharded_count(pattern, options)
+        queries, several = as_queries(pattern)
+        chosen = _chosen_of_count(options)
         patterns = [one for one in queries if isinstance(one, Pattern)]
         with self._here(pattern), progress_callback(options.get("progress", False), "counting") as callback:
             request = make_request(**chosen, progress=callback)
@@ -237,11 +238,9 @@ class Cluster(Connected):
         kind
             The kind of device that counts embeddings; CPUs find distinct rows.
         """
-        check_known(options, CountOptions.__optional_keys__)
         asked = options.get("distinct"), options.get("having")
         queries, several, projections = projections_of(pattern, *asked)
-        chosen = _chosen(options)
-        chosen |= {name: options[name] for name in ("copies",) if name in options}
+        chosen = _chosen_of_count(options)
         workers, found = self._workers, []
         with self._here(pattern), progress_callback(options.get("progress", False), "counting") as callback:
             request = make_request(**chosen, progress=callback)
@@ -259,21 +258,6 @@ class Cluster(Connected):
                             workers, graph, [query], own, deadline, kind, named=False
                         )
         return found if several else found[0]
-
-    def _sharded_count(
-        self, pattern: QueryLike | Sequence[QueryLike], options: CountOptions
-    ) -> tuple[list[Pattern | Query], bool, dict[str, Any]]:
-        """Return the queries of a count in a sharded graph, if there are several, and its options."""
-        check_known(options, CountOptions.__optional_keys__)
-        for name in ("distinct", "having"):
-            if options.get(name) is not None:
-                raise ArgumentError(name, "None for a sharded graph", options.get(name))
-        if asks_for_rows(pattern):
-            raise ArgumentError("pattern", "no DISTINCT for a sharded graph", pattern)
-        queries, several = as_queries(pattern)
-        chosen = _chosen(options)
-        chosen |= {name: options[name] for name in ("copies",) if name in options}
-        return queries, several, chosen
 
     @overload
     def match(  # type: ignore[overload-overlap]  # text is a sequence of texts too, but one pattern
@@ -671,20 +655,24 @@ class Cluster(Connected):
     ) -> Explanation:
         """Explain a count; see `motiflux.explain`: also about how many tasks it has, and its time.
 
-        For a sharded graph it tells whose rows are read, in about how many parts, and the least memory. With
+        For a sharded graph it tells whose rows are read, in about how many parts, and the least memory; of
+        distinct rows, how a listing of all rows is cut, and how much memory each different one takes. With
         ``device="cuda"`` it tells how a count on GPUs is cut; a task looks at one of them.
         """
         if not isinstance(graph, ShardedGraph):
             _refuse_on_gpus(pattern, options)
         gpus = self._on_gpus(graph, options)
         if isinstance(graph, ShardedGraph):
-            queries, several, chosen = self._sharded_count(pattern, options)
+            asked = options.get("distinct"), options.get("having")
+            queries, several, found = projections_of(pattern, *asked)
+            chosen = _chosen_of_count(options)
             if several:
                 raise ArgumentError("pattern", "one pattern", pattern)
             report = progress_callback(options.get("progress", False) if analyze else False, "counting")
             with self._here(pattern), report as callback:
                 request = make_request(**chosen, progress=callback)
-                return explain_sharded(self._workers, graph, queries[0], request, gpus, analyze=analyze)
+                given = queries[0], request, gpus, None if found is None else found[0]
+                return explain_sharded(self._workers, graph, *given, analyze=analyze)
         with self._here(pattern, gpus):
             return explain(self._graph(graph), pattern, analyze=analyze, **options)
 
@@ -789,3 +777,9 @@ def _chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     known = ("semantics", "symmetry", "limit", "timeout", "threads", "gpu_memory", "tuning")
     chosen = {name: options[name] for name in known if name in options}
     return {"semantics": "isomorphism", "symmetry": "embeddings"} | chosen
+
+
+def _chosen_of_count(options: CountOptions) -> dict[str, Any]:
+    """Return the options of a count in a sharded graph, with the default ones."""
+    check_known(options, CountOptions.__optional_keys__)
+    return _chosen(options) | {name: options[name] for name in ("copies",) if name in options}

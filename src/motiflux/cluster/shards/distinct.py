@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from motiflux.cluster.rows import RowSearch
 from motiflux.cluster.shards.columns import IdColumns
-from motiflux.cluster.shards.image_tables import Images, ImageTable, held, tables_of
+from motiflux.cluster.shards.image_tables import Images, ImageTable, bytes_of_row, held, tables_of
 from motiflux.cluster.shards.query_tasks import ImageRows, distinct_of_query
 from motiflux.cluster.shards.row_tasks import (
     PlannedRows,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
     from motiflux.cluster.workers import Workers
 
-_COPIES = 3
+COPIES = 3
 """Copies of all images while new ones are put among them."""
 _MERGED = 1 << 16
 """Images that are collected before those met twice are dropped, or as many as are kept already."""
@@ -55,7 +55,7 @@ class _Distinct(RowSearch):
         super().__init__(images.workers, tasks, request, tasks.slots)
         self.name = f"{call} {images.workers.pattern}"
         self._call, self._projection, self._tables = call, images.projection, images.tables
-        self._most = images.graph.memory // _COPIES
+        self._most = images.graph.memory // COPIES
         self._kept = [table.joined([]) for table in self._tables]
         self._new: list[list[Images]] = [[] for _ in self._tables]
         self._number: int | None = 0
@@ -211,9 +211,9 @@ def distinct_images(
     ArgumentError, PatternError
         The query or an option takes more than a sharded graph has.
     """
-    _check(request)
+    check_rows(request)
     found, vertices = _planned(graph, query, request, deadline)
-    reason = f"{found.reason}; all rows are listed{'' if kind is None else f', by CPUs, not {kind!r}'}"
+    reason = f"{found.reason}; {listed_by(kind)}"
     tables = tables_of(projection)
     if found.searches is None:
         return DistinctImages(workers, graph, projection, tables, None, reason)
@@ -227,6 +227,16 @@ def distinct_images(
     units = entries * searches
     listing = ShardedRows(workers, graph, own, units, found.plan, make_job, functions, found.images)
     return DistinctImages(workers, graph, projection, tables, listing, reason)
+
+
+def listed_by(kind: str | None) -> str:
+    """Return who lists the rows of which the different ones are kept, in words; see `distinct_images`."""
+    return "all rows are listed" + ("" if kind is None else f", by CPUs, not {kind!r}")
+
+
+def memory_of_row(projection: Projection) -> int:
+    """Return the most bytes of memory that a distinct row takes where the call is made."""
+    return COPIES * bytes_of_row(tables_of(projection))
 
 
 def count_distinct_sharded(
@@ -255,7 +265,7 @@ def count_distinct_sharded(
     return count_of(Outcome(len(rows), complete), ran, seconds, planned - deadline.started)
 
 
-def _check(request: Request) -> None:
+def check_rows(request: Request) -> None:
     """Refuse what distinct rows of a sharded graph do not have."""
     if request.copies:
         raise ArgumentError("copies", "False beside distinct rows, which have no copies", True)

@@ -7,28 +7,38 @@ from typing import TYPE_CHECKING
 
 from motiflux.api.explaining import Explanation, QueryExplanation
 from motiflux.api.queries.counts import sum_of
-from motiflux.api.queries.explanation import summary
+from motiflux.api.queries.explanation import summary, summary_of_rows
 from motiflux.cluster.shards.conditions import Narrowed, narrowed, refuse_lost_copies
 from motiflux.cluster.shards.counting import count_sharded, shares_of
+from motiflux.cluster.shards.distinct import (
+    check_rows,
+    count_distinct_sharded,
+    listed_by,
+    memory_of_row,
+)
 from motiflux.cluster.shards.planning import ranged
 from motiflux.cluster.shards.queries import ShardedCounter, searched_once
 from motiflux.cluster.shards.reach import reach_of
 from motiflux.cluster.shards.reading import MOST, Reading
 from motiflux.cluster.shards.reasons import why_no_kernel
+from motiflux.cluster.shards.row_tasks import patterns_listed
 from motiflux.cluster.shards.search import Ranged, least_bytes, shares_of_part
 from motiflux.cluster.simulation import expected_tasks
 from motiflux.graph import AdjacencyKey
 from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, Query
+from motiflux.pattern.projection import Projection, threshold_text
 from motiflux.plan import Plan
 from motiflux.plan.estimate.predict import expected_count, expected_seconds
 from motiflux.plan.estimate.prediction import MemoryReport, Prediction, ShardsReport, TasksReport
 from motiflux.plan.estimate.sampled import MANY_MEMBERS, plan_in_whole, sample
 from motiflux.plan.passes.symmetry import check_symmetry
-from motiflux.plan.report.data import Actual, EngineReport, GraphReport, PlanReport
+from motiflux.plan.report.data import Actual, EngineReport, GraphReport, PlanReport, RowsReport
 from motiflux.plan.report.describe import describe
+from motiflux.plan.report.explain.words import kept_rows
 from motiflux.request.costs import H100, host_work
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
+from motiflux.result.count import Count
 from motiflux.units import quantity
 
 if TYPE_CHECKING:
@@ -71,16 +81,25 @@ def explain_sharded(
     query: Pattern | Query,
     request: Request,
     gpus: OnGpus | None = None,
+    projection: Projection | None = None,
     *,
     analyze: bool,
 ) -> Explanation:
     """Return the explanation of a count, on CPUs or on GPUs, which `analyze` also runs.
+
+    That of distinct rows is of the listing of all rows.
 
     Raises
     ------
     PatternError, ArgumentError
         The pattern or an option takes more than a sharded graph has.
     """
+    if projection is not None:
+        check_rows(request)
+        kind = None if gpus is None else gpus.kind
+        if isinstance(query, Query):
+            return _of_distinct_rows(workers, graph, query, projection, request, kind, analyze=analyze)
+        return _listing_explained(workers, graph, query, projection, request, kind, analyze=analyze)
     if isinstance(query, Pattern):
         return _explained(workers, graph, query, request, gpus, analyze=analyze)
     where = ShardedCounter(workers, graph, None if gpus is None else gpus.kind)
@@ -107,6 +126,79 @@ def _explained(
     *,
     analyze: bool,
 ) -> Explanation:
+    kind = None if gpus is None else gpus.kind
+    where = _Where(workers.slots_on(kind), kind, None if gpus is None else gpus.facts())
+    report = _planned(workers, graph, pattern, request, where, counting=True)
+    if not analyze:
+        return Explanation(report)
+    (count,) = count_sharded(workers, graph, [pattern], request, Deadline.after(request.timeout), kind)
+    return Explanation(_ran(report, count))
+
+
+def _listing_explained(
+    workers: Workers,
+    graph: ShardedGraph,
+    pattern: Pattern,
+    projection: Projection,
+    request: Request,
+    kind: str | None,
+    *,
+    analyze: bool,
+) -> Explanation:
+    """Return the explanation of a count of distinct rows of a pattern; `kind` as for `distinct_images`."""
+    own = replace(request, limit=None)
+    report = _planned(workers, graph, pattern, own, _Where(workers.slots_on(None)), counting=False)
+    names = [vertex.name for vertex in pattern.vertices]
+    rows = RowsReport(
+        returned=tuple(names[vertex] for vertex in projection.returned),
+        thresholds=tuple(threshold_text(names, one) for one in projection.thresholds),
+        existential=(),
+        group=(),
+        kept=True,
+        nbytes=memory_of_row(projection),
+    )
+    engine = replace(report.engine, reason=f"{report.engine.reason}; {listed_by(kind)}")
+    report = replace(report, engine=engine, rows=rows)
+    if not analyze:
+        return Explanation(report)
+    deadline = Deadline.after(request.timeout)
+    count = count_distinct_sharded(workers, graph, pattern, projection, request, deadline, kind)
+    return Explanation(_ran(report, count))
+
+
+def _of_distinct_rows(
+    workers: Workers,
+    graph: ShardedGraph,
+    query: Query,
+    projection: Projection,
+    request: Request,
+    kind: str | None,
+    *,
+    analyze: bool,
+) -> QueryExplanation:
+    """Return the explanation of the distinct rows of a query: of the listings of its patterns."""
+    wanted = (*projection.returned, *projection.counted)
+    query, request, listed = patterns_listed(query, request, directed=graph.directed)
+    parts = []
+    for one in listed:
+        assert one.shape is not None
+        there = [at for vertex in wanted if (at := one.shape.vertices[vertex]) is not None]
+        given = one.pattern, Projection(tuple(there)), request, kind
+        parts.append(_listing_explained(workers, graph, *given, analyze=analyze))
+    told = summary_of_rows(query, projection, [(one.pattern, None) for one in listed])
+    return QueryExplanation(query, f"{told}\n  rows    {kept_rows(memory_of_row(projection))}", parts)
+
+
+def _planned(
+    workers: Workers,
+    graph: ShardedGraph,
+    pattern: Pattern,
+    request: Request,
+    where: _Where,
+    *,
+    counting: bool,
+) -> PlanReport:
+    """Return the report on a search that counts embeddings, or lists them."""
     check_symmetry(request.semantics, request.symmetry)
     refuse_lost_copies(graph.layout, request.copies)
     graph.served()  # refuses a closed one
@@ -116,19 +208,19 @@ def _explained(
         subject.pattern,
         replace(request, timeout=None),
         Deadline.after(None),
-        on_gpu=gpus is not None,
+        counting=counting,
+        on_gpu=where.kind is not None,
         allowed=subject.allowed,
     )
     assert planned is not None  # only if time was up
-    kind = None if gpus is None else gpus.kind
-    where = _Where(workers.slots_on(kind), kind, None if gpus is None else gpus.facts())
-    report = _report(workers, graph, pattern, subject, planned, request, where)
-    if not analyze:
-        return Explanation(report)
-    (count,) = count_sharded(workers, graph, [pattern], request, Deadline.after(request.timeout), kind)
-    note = None if planned.plan.impossible else "tasks of a cluster do not tell the sizes of steps"
+    return _report(workers, graph, pattern, subject, planned, request, where)
+
+
+def _ran(report: PlanReport, count: Count) -> PlanReport:
+    """Return a report with the result of a count."""
+    note = None if report.predicted is None else "tasks of a cluster do not tell the sizes of steps"
     actual = Actual(int(count), count.complete, count.seconds, count.plan_seconds, note)
-    return Explanation(replace(report, actual=actual))
+    return replace(report, actual=actual)
 
 
 def _report(

@@ -104,6 +104,11 @@ def tables_of(projection: Projection) -> tuple[ImageTable, ...]:
     return tuple(ImageTable(projection.returned, *one) for one in most.items())
 
 
+def bytes_of_row(tables: Sequence[ImageTable]) -> int:
+    """Return the most bytes that a row and its images have in all tables."""
+    return sum(table.most * table.width * 8 for table in tables)
+
+
 def held(
     projection: Projection, tables: Sequence[ImageTable], images: Sequence[Images], *, complete: bool
 ) -> NDArray[np.int64]:

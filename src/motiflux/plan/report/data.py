@@ -275,6 +275,9 @@ class RowsReport:
         images of these.
     kept
         Whether the rows of such a group are kept, to tell which were found.
+    nbytes
+        If all rows are listed, and the different ones kept where the call is made: the most bytes of memory
+        that a row takes there, with the images that decide its thresholds. None: the search finds each once.
     """
 
     returned: tuple[str, ...]
@@ -282,6 +285,7 @@ class RowsReport:
     existential: tuple[str, ...]
     group: tuple[str, ...]
     kept: bool
+    nbytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,11 +156,18 @@ def _rows(rows: RowsReport) -> str:
     text = f"distinct {', '.join(rows.returned)}"
     if rows.thresholds:
         text += f" having {' and '.join(rows.thresholds)}"
+    if rows.nbytes is not None:
+        return f"{text}; {kept_rows(rows.nbytes)}"
     if rows.existential:
         text += f"; one witness of {', '.join(rows.existential)} is enough"
     if rows.kept:
         text += f"; rows of one {', '.join(rows.group)} are kept" if rows.group else "; all rows are kept"
     return text
+
+
+def kept_rows(nbytes: int) -> str:
+    """Return what becomes of listed rows of which the different ones are kept where a call is made."""
+    return f"the different ones are kept where the call is made, at most {bytes_text(nbytes)} each"
 
 
 def _space(space: SpaceReport) -> str:
