@@ -51,13 +51,18 @@ def plan_rows(
     graph: Graph, pattern: Pattern, projection: Projection, request: Request, deadline: Deadline
 ) -> ProjectedPlan | None:
     """Return the plan of a projection; None if time was up before there was one."""
-    if request.copies:
-        raise ArgumentError("copies", "False beside distinct rows, which have no copies", True)
+    refuse_copies(request)
     try:
         options, grouped = row_plan_options(request, deadline), request.elsewhere is not None
         return projected_plan(graph, pattern, projection, options, grouped=grouped)
     except TimeoutError:
         return None
+
+
+def refuse_copies(request: Request) -> None:
+    """Refuse choices of copies, which distinct rows do not have."""
+    if request.copies:
+        raise ArgumentError("copies", "False beside distinct rows, which have no copies", True)
 
 
 def count_projected(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from motiflux import log
 from motiflux.api.listing import Listing
-from motiflux.api.projecting import begin_rows, plan_rows, why_cpu
+from motiflux.api.projecting import begin_rows, plan_rows, refuse_copies, why_cpu
 from motiflux.api.queries.induced import without_induced
 from motiflux.api.queries.rows import CaseSearch
 from motiflux.conditions import Operator
@@ -73,14 +73,7 @@ class DistinctSearch:
     def __init__(
         self, graph: Graph, query: Query, projection: Projection, request: Request, deadline: Deadline
     ) -> None:
-        if request.copies:
-            raise ArgumentError("copies", "False beside distinct rows, which have no copies", True)
-        if request.symmetry is Symmetry.SUBGRAPHS:
-            raise ArgumentError(
-                "symmetry",
-                "'embeddings' beside distinct rows of a query: each of its patterns has other automorphisms",
-                request.symmetry.value,
-            )
+        check_options(request)
         query, request = without_induced(query, request, directed=graph.directed)
         self._projection = projection
         self._wanted = (*projection.returned, *projection.counted)
@@ -281,6 +274,17 @@ class DistinctRows:
             self.complete = False
         self._left = 0
         self._blocks = iter(())
+
+
+def check_options(request: Request) -> None:
+    """Refuse options that distinct rows of queries do not have."""
+    refuse_copies(request)
+    if request.symmetry is Symmetry.SUBGRAPHS:
+        raise ArgumentError(
+            "symmetry",
+            "'embeddings' beside distinct rows of a query: each of its patterns has other automorphisms",
+            request.symmetry.value,
+        )
 
 
 def count_distinct(

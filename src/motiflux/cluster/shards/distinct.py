@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.api.projecting import refuse_copies
+from motiflux.api.queries.distinct import check_options
 from motiflux.cluster.rows import RowSearch
 from motiflux.cluster.shards.columns import IdColumns
 from motiflux.cluster.shards.image_tables import Images, ImageTable, bytes_of_row, held, tables_of
@@ -26,11 +28,14 @@ from motiflux.cluster.shards.row_tasks import (
 from motiflux.cluster.shares import Order
 from motiflux.cluster.tasks import Done
 from motiflux.dispatch.prepared_query import count_of
-from motiflux.errors import ArgumentError, ClusterError
+from motiflux.errors import ClusterError
 from motiflux.pattern import Pattern, Query
 from motiflux.pattern.projection import Projection
+from motiflux.plan.passes.symmetry import Restriction, check_symmetry
+from motiflux.plan.projection import row_restrictions
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Outcome, Ran
+from motiflux.request.planning import row_plan_options
 from motiflux.request.reports import ProgressReport
 from motiflux.request.request import Request
 from motiflux.result.count import Count
@@ -211,16 +216,20 @@ def distinct_images(
     ArgumentError, PatternError
         The query or an option takes more than a sharded graph has.
     """
-    check_rows(request)
+    check_rows(query, request)
     found, vertices = _planned(graph, query, request, deadline)
-    reason = f"{found.reason}; {listed_by(kind)}"
+    reason = f"{found.reason}; {listed_by(request, kind)}"
     tables = tables_of(projection)
     if found.searches is None:
         return DistinctImages(workers, graph, projection, tables, None, reason)
+    ascending: tuple[Restriction, ...] = ()
+    if isinstance(query, Pattern) and request.symmetry is Symmetry.SUBGRAPHS:
+        options = row_plan_options(request, deadline)
+        ascending = row_restrictions(query, projection, options, directed=graph.directed)
     entries, searches = graph.layout.entries, len(found.searches)
 
     def make_job() -> ImageRows:
-        return ImageRows(found.rows(workers, entries), tables, vertices)
+        return ImageRows(found.rows(workers, entries), tables, vertices, ascending)
 
     functions = distinct_of_query, distinct_of_query
     own = IdColumns(found.patterns[0].pattern, names=False)
@@ -229,9 +238,12 @@ def distinct_images(
     return DistinctImages(workers, graph, projection, tables, listing, reason)
 
 
-def listed_by(kind: str | None) -> str:
-    """Return who lists the rows of which the different ones are kept, in words; see `distinct_images`."""
-    return "all rows are listed" + ("" if kind is None else f", by CPUs, not {kind!r}")
+def listed_by(request: Request, kind: str | None) -> str:
+    """Return what becomes of rows and who lists them, in words; see `distinct_images`."""
+    told = "all rows are listed" + ("" if kind is None else f", by CPUs, not {kind!r}")
+    if request.symmetry is Symmetry.SUBGRAPHS:
+        told += ", and one kept of those that automorphisms turn into each other"
+    return told
 
 
 def memory_of_row(projection: Projection) -> int:
@@ -265,13 +277,13 @@ def count_distinct_sharded(
     return count_of(Outcome(len(rows), complete), ran, seconds, planned - deadline.started)
 
 
-def check_rows(request: Request) -> None:
-    """Refuse what distinct rows of a sharded graph do not have."""
-    if request.copies:
-        raise ArgumentError("copies", "False beside distinct rows, which have no copies", True)
-    if request.symmetry is Symmetry.SUBGRAPHS:
-        expected = "'embeddings' beside distinct rows of a sharded graph"
-        raise ArgumentError("symmetry", expected, request.symmetry.value)
+def check_rows(query: Pattern | Query, request: Request) -> None:
+    """Refuse options that distinct rows do not have."""
+    if isinstance(query, Query):
+        check_options(request)
+        return
+    refuse_copies(request)
+    check_symmetry(request.semantics, request.symmetry, query)
 
 
 def _planned(

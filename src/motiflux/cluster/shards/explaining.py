@@ -39,6 +39,7 @@ from motiflux.request.costs import H100, host_work
 from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 from motiflux.result.count import Count
+from motiflux.types import Symmetry
 from motiflux.units import quantity
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def explain_sharded(
         The pattern or an option takes more than a sharded graph has.
     """
     if projection is not None:
-        check_rows(request)
+        check_rows(query, request)
         kind = None if gpus is None else gpus.kind
         if isinstance(query, Query):
             return _of_distinct_rows(workers, graph, query, projection, request, kind, analyze=analyze)
@@ -146,7 +147,7 @@ def _listing_explained(
     analyze: bool,
 ) -> Explanation:
     """Return the explanation of a count of distinct rows of a pattern; `kind` as for `distinct_images`."""
-    own = replace(request, limit=None)
+    own = replace(request, limit=None, symmetry=Symmetry.EMBEDDINGS)
     report = _planned(workers, graph, pattern, own, _Where(workers.slots_on(None)), counting=False)
     names = [vertex.name for vertex in pattern.vertices]
     rows = RowsReport(
@@ -157,7 +158,7 @@ def _listing_explained(
         kept=True,
         nbytes=memory_of_row(projection),
     )
-    engine = replace(report.engine, reason=f"{report.engine.reason}; {listed_by(kind)}")
+    engine = replace(report.engine, reason=f"{report.engine.reason}; {listed_by(request, kind)}")
     report = replace(report, engine=engine, rows=rows)
     if not analyze:
         return Explanation(report)

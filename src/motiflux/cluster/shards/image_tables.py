@@ -76,9 +76,7 @@ class ImageTable:
 
     def rows(self, images: Images) -> NDArray[np.int64]:
         """Return the images of the returned vertices and their number, each once."""
-        rows = images[self._begins(images), : len(self.returned) + 1]
-        rows[:, -1] &= ~1
-        return rows
+        return images[self._begins(images), : len(self.returned) + 1]
 
     def counts(self, images: Images) -> NDArray[np.int64]:
         """Return the number of images of the counted vertices, for each of `rows`."""

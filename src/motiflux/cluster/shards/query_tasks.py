@@ -21,6 +21,7 @@ from motiflux.cluster.shares import Item, Share, roots
 from motiflux.cluster.tasks import Bounds, Done, Watch
 from motiflux.pattern import Pattern
 from motiflux.pattern.automorphism import Permutation
+from motiflux.plan.passes.symmetry import Restriction
 from motiflux.result.queries.sources import come_first
 
 IdRows = NDArray[np.int64]
@@ -147,16 +148,25 @@ class ImageRows:
     vertices
         For each pattern, by its number in the rows, its vertices by the position in the query; None where
         one is missing.
+    ascending
+        Vertices (u, v): of rows that automorphisms turn into each other, only that in which the id of u is
+        smaller than that of v is kept.
     """
 
     rows: QueryRows
     tables: tuple[ImageTable, ...]
     vertices: tuple[tuple[int | None, ...], ...]
+    ascending: tuple[Restriction, ...]
 
     def distinct(self, blocks: Sequence[IdRows]) -> list[Images]:
         """Return the content of each table for all rows of blocks."""
-        some = [(block[:, 1:], self.vertices[int(block[0, 0])]) for block in blocks if len(block)]
+        some = [(self._kept(block[:, 1:]), self.vertices[int(block[0, 0])]) for block in blocks if len(block)]
         return [table.joined([table.images(*one) for one in some]) for table in self.tables]
+
+    def _kept(self, rows: IdRows) -> IdRows:
+        for first, second in self.ascending:
+            rows = rows[rows[:, first] < rows[:, second]]
+        return rows
 
 
 def distinct_of_query(images: ImageRows, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
