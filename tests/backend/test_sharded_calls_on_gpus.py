@@ -562,6 +562,11 @@ def test_random_rows_are_those_of_cpus(
     assert rows == cluster.sample(made, HOUSE, 40, seed=3).to_numpy().tolist()
     assert {tuple(row) for row in rows} <= every
     assert found.device == f"{device}, {cluster._workers.gpus_told}"
+    query = "(a)-[*1..2]-(b) OPTIONAL (b)--(c)"
+    of_query, by_cpus = (
+        cluster.sample(made, query, 40, seed=3, device=one).to_arrow() for one in (device, "cpu")
+    )
+    assert of_query.to_pylist() == by_cpus.to_pylist()
 
 
 @pytest.mark.turns(4, "emulated")

@@ -34,7 +34,7 @@ from motiflux.cluster.options import (
     check_known,
 )
 from motiflux.cluster.shards.census import census_sharded
-from motiflux.cluster.shards.counting import count_sharded, patterns_of
+from motiflux.cluster.shards.counting import count_sharded
 from motiflux.cluster.shards.distinct import count_distinct_sharded
 from motiflux.cluster.shards.distinct_rows import match_distinct_sharded
 from motiflux.cluster.shards.edge_calls import count_per_edge_sharded, edge_orbits_sharded
@@ -68,7 +68,6 @@ from motiflux.result.partial import replace_partial
 if TYPE_CHECKING:
     from motiflux.cluster.on_gpus import OnGpus
 
-_ONE_PATTERN = "one pattern: a motiflux.Pattern, its text, or a graph of networkx"
 _BEGIN_SECONDS = 60.0
 """Seconds within which a task that is a whole call begins, if the call has a timeout."""
 
@@ -456,18 +455,18 @@ class Cluster(Connected):
         """Draw embeddings at random; see `motiflux.sample`: the same rows, also with ``device="cuda"``.
 
         In a sharded graph all ranges of entries are counted, and those that are drawn are listed, so `k` rows
-        take the time of a count and of some listings. They are others than those of the whole graph; for a
-        seed, the files and `memory`, they are the same on any number of workers. If time is up there are
-        none. They have to fit into `memory`. With ``device="cuda"``, GPUs count, and CPUs list. Of such a
-        graph alone there is `progress`, as that of `count`.
+        take the time of a count and of some listings, of all patterns of a query. They are others than those
+        of the whole graph; for a seed, the files and `memory`, they are the same on any number of workers. If
+        time is up there are none. They have to fit into `memory`. With ``device="cuda"``, GPUs count, and
+        CPUs list. Of such a graph alone there is `progress`, as that of `count`.
         """
         if isinstance(graph, ShardedGraph):
             gpus = self._on_gpus(graph, options)
             check_known(options, SampleOptions.__optional_keys__)
-            (one,) = patterns_of(pattern, [as_query(pattern, expected=_ONE_PATTERN)])
+            query = as_query(pattern)
             with self._here(pattern):
                 chosen, kind = _chosen(options), _kind_of(gpus)
-                return sample_sharded(self._workers, graph, one, k, options, chosen, kind)
+                return sample_sharded(self._workers, graph, query, k, options, chosen, kind)
         given: dict[str, Any] = dict(options)
         if given.pop("progress", False):
             raise ArgumentError("progress", "False but for a sharded graph", options.get("progress"))

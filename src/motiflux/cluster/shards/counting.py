@@ -18,8 +18,7 @@ from motiflux.cluster.shards.tasks import ShardJob, count_range
 from motiflux.cluster.shares import FEW_PARTS, Order, Shares
 from motiflux.cluster.tasks import Bounds, Done
 from motiflux.dispatch.prepared_query import count_of
-from motiflux.errors import ArgumentError
-from motiflux.pattern import Pattern, QueryLike
+from motiflux.pattern import Pattern
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.request.deadline import Deadline
 from motiflux.request.engine import Outcome, Ran
@@ -158,14 +157,6 @@ def _outcome(
     if limit is not None and total > limit:
         return Outcome(limit, False)
     return Outcome(total, complete(search))
-
-
-def patterns_of(pattern: QueryLike | Sequence[QueryLike], queries: Sequence[object]) -> list[Pattern]:
-    """Return the patterns of a call; refuse queries that stand for several."""
-    found = [one for one in queries if isinstance(one, Pattern)]
-    if len(found) < len(queries):
-        raise ArgumentError("pattern", "patterns, no queries of several, for a sharded graph", pattern)
-    return found
 
 
 def _reporting(searches: Sequence[ShardedSearch], request: Request, deadline: Deadline) -> Any:

@@ -27,6 +27,14 @@ from motiflux.result.queries.sources import come_first
 IdRows = NDArray[np.int64]
 
 
+def numbered(found: IdRows, number: int, width: int) -> IdRows:
+    """Return rows of the pattern of a number as rows of its query, which have so many columns."""
+    whole = np.zeros((len(found), width), np.int64)
+    whole[:, 0] = number
+    whole[:, 1 : 1 + found.shape[1]] = found
+    return whole
+
+
 @dataclass(frozen=True, slots=True)
 class PatternRows:
     """The rows of one of the patterns of a query.
@@ -50,10 +58,7 @@ class PatternRows:
         """Return rows of the pattern as rows of the query, which have so many columns."""
         if len(self.images) > 1:
             found = found[come_first(self.images, found)]
-        whole = np.zeros((len(found), width), np.int64)
-        whole[:, 0] = self.number
-        whole[:, 1 : 1 + found.shape[1]] = found
-        return whole
+        return numbered(found, self.number, width)
 
 
 @dataclass(frozen=True, slots=True)

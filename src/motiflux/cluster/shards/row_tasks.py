@@ -285,21 +285,42 @@ def patterns_listed(query: Query, request: Request, *, directed: bool) -> tuple[
     ArgumentError
         The query has rows that no patterns tell, or too many patterns.
     """
+    query, request, patterns = patterns_of_shapes(query, request, directed=directed)
+    images: dict[int, tuple[Permutation, ...]] = {}
+    found = []
+    for shape, pattern in patterns:
+        if shape.is_pattern:
+            found.append(Shaped(pattern, shape, request.symmetry))
+            continue
+        if request.symmetry is Symmetry.SUBGRAPHS and id(shape) not in images:
+            images[id(shape)] = images_of(shape.skeleton, directed=directed)
+        found.append(Shaped(pattern, shape, images=images.get(id(shape), ())))
+    return query, request, found
+
+
+def patterns_of_shapes(
+    query: Query, request: Request, *, directed: bool
+) -> tuple[Query, Request, list[tuple[Shape, Pattern]]]:
+    """Return patterns of the shapes of a query, of which no two have an embedding in common.
+
+    Their embeddings together are those of the shapes. Of occurrences, each has as many of these as its shape
+    has automorphisms. Returns the query and the request that the shapes are of, too.
+
+    Raises
+    ------
+    ArgumentError
+        The query has rows that no patterns tell, or too many patterns.
+    """
     query, request = without_induced(query, request, directed=directed, alternatives=True)
-    subgraphs = request.symmetry is Symmetry.SUBGRAPHS
     shapes: Sequence[Shape] = query.shapes
-    if subgraphs:
+    if request.symmetry is Symmetry.SUBGRAPHS:
         shapes = distinct_shapes(shapes, directed=directed)
-    found: list[Shaped] = []
+    found: list[tuple[Shape, Pattern]] = []
     for shape in shapes:
         check_symmetry_of(shape, request)
         _check(shape, query, request)
-        images: tuple[Permutation, ...] = ()
-        symmetry = request.symmetry if shape.is_pattern else Symmetry.EMBEDDINGS
-        if subgraphs and not shape.is_pattern:
-            images = images_of(shape.skeleton, directed=directed)
         for pattern in disjoint_patterns(shape, homomorphic=request.semantics is Semantics.HOMOMORPHISM):
-            found.append(Shaped(pattern, shape, symmetry, images))
+            found.append((shape, pattern))
             if len(found) > MAX_PATTERNS:
                 expected = f"rows of at most {MAX_PATTERNS} patterns for a query of a sharded graph"
                 raise ArgumentError("pattern", expected, query)
