@@ -594,6 +594,11 @@ def test_conditions_on_edges_hold_on_gpus(
         assert np.array_equal(counts.counts, expected.counts[expected.graph.vertex_index(counts.ids)])
         told = cluster.explain(made, pattern, device=device)
         assert ("kernels search their parts" in told) == (pattern != absent)
+    compared = f"(a)-[x]{arrow}(b)-[y]-(c) WHERE x.amount < y.amount"
+    at_compared = cluster.count_per_edge(made, compared, device=device)
+    local = mf.count_per_edge(graph, compared)
+    assert at_edges(at_compared.to_arrow(), directed) == at_edges(local.to_arrow(), directed)
+    assert "CPUs search its parts: it compares attributes" in at_compared.reason
 
 
 def test_plans_of_estimates_have_the_order_of_cpus(device: str) -> None:

@@ -19,20 +19,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import motiflux as mf
-from motiflux.cluster.shards import part_copies, ranks, rows, search, sharded
+from motiflux.cluster.shards import edges, part_copies, ranks, rows, search, sharded
 from motiflux.cluster.shards.part import Gathering, TooLarge
 from motiflux.cluster.shards.part_copies import PartCopies
 from motiflux.errors import InternalError
 from motiflux.graph import AttributeTable
+from motiflux.request.deadline import Deadline
 from tests.inline_ray import InlineRay, replace_ray
 from tests.sharded_copies import Planned, planned, write_shards
 from tests.unit.test_sharded_calls import rows_in
 from tests.unit.test_sharded_edge_conditions import NAMES, write_files
+from tests.unit.test_sharded_edges import at_edges
 
 COMPARISONS = [
     "{x}.time < {y}.time",
@@ -238,6 +242,164 @@ def test_a_timeout_covers_what_servers_tell_of_edges(
         assert cluster.count(made, pattern) == mf.count(graph, pattern), "nothing half done is left"
 
 
+OF_FILES = [
+    "{x}.amount < {y}.amount",
+    "{x}.amount <= {y}.amount + 1",
+    "{x}.tag = {y}.tag",
+    "{x}.day < {y}.day",
+    "{x}.share < {y}.share",
+    "{x}.amount > {v}.age",
+    "{x}.tag <> {v}.name",
+    "{v}.age < {w}.age",
+]
+OF_ONE = ["{x}.amount > 1", "NOT {x}.tag = 'x'", "{v}.age > 0", "{x}.share < 0.8"]
+BESIDE = [
+    "(a)-[x]->(b), (a)-[y]-(b)",
+    "(a)-[x]-(b), (b)-[y]->(a)",
+    "(a)-[x:1]-(b)-[y]->(c), (a)-[z:0]->(b)",
+    "(a)-[x]->(b), (a)-->(c), (a)-[y]-(b)",
+]
+
+
+def pattern_of_files(seed: int, *, directed: bool) -> str:
+    """Return a random pattern that compares edges of `write_files`."""
+    draws = random.Random(seed)
+    shape = draws.choice([*SHAPES[1:], *(DIRECTED + BESIDE if directed else [])])
+    edges = [name for name in "xyzw" if f"[{name}" in shape]
+    vertices = [name for name in "abcd" if f"({name}" in shape]
+    asked = []
+    for one in [
+        *draws.choices(OF_FILES, k=draws.choice([0, 1, 1, 2])),
+        *draws.choices(OF_ONE, k=draws.choice([0, 0, 1])),
+    ]:
+        (x, y), (v, w) = draws.sample(edges, 2), draws.sample(vertices, 2)
+        asked.append(f"({one.format(x=x, y=y, v=v, w=w)})")
+    where = f" WHERE {' AND '.join(asked)}" if asked else ""
+    span = draws.choice([" WITHIN 2 OF amount", " WITHIN 0.4 OF share"])
+    return f"{shape}{where}{span if not asked or draws.random() < 0.2 else ''}"
+
+
+def assert_counts_at_edges(
+    cluster: mf.Cluster, made: Any, graph: mf.Graph, pattern: str, output: Path | None = None, **options: Any
+) -> int:
+    """Compare counts at edges with those of the whole graph; return the number of edges that have some."""
+    expected = mf.count_per_edge(graph, pattern, **options)
+    wanted = at_edges(expected.to_arrow(), graph.directed)
+    found = cluster.count_per_edge(made, pattern, **options)
+    assert at_edges(found.to_arrow(), graph.directed) == wanted, (pattern, options)
+    assert (found.complete, found.columns, len(found)) == (True, expected.columns, len(wanted))
+    if output is not None:
+        written = cluster.count_per_edge(made, pattern, output=output, **options)
+        assert at_edges(pq.read_table(output), graph.directed) == wanted
+        assert (written.rows, written.complete) == (len(wanted), True)
+    return len(wanted)
+
+
+@pytest.mark.turns(4)
+@settings(max_examples=6)
+@given(
+    seed=st.integers(0, 10**6),
+    directed=st.booleans(),
+    labels=st.booleans(),
+    semantics=st.sampled_from(["isomorphism", "induced", "homomorphism"]),
+    symmetry=st.sampled_from(["embeddings", "subgraphs"]),
+    memory=st.sampled_from([300_000, 4_000_000]),
+)
+def test_counts_at_compared_edges_are_those_of_the_whole_graph(
+    seed: int, directed: bool, labels: bool, semantics: Any, symmetry: Any, memory: int
+) -> None:
+    if semantics == "homomorphism":
+        symmetry = "embeddings"
+    names = NAMES if labels else {name: one for name, one in NAMES.items() if name != "label"}
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
+        patch.setattr(os, "fsync", lambda file: None)
+        patch.setattr(search, "_FIRST", 16)
+        patch.setattr(search, "_LEAST", 1 << 9)
+        replace_ray(patch, nodes=2)
+        paths, vertices, graph = write_files(Path(name), seed, directed=directed)
+        if not labels:
+            whole = Path(name, "whole.parquet")
+            pq.write_table(pa.concat_tables(map(pq.read_table, paths)), whole)
+            graph = mf.read_graph(whole, directed=directed, vertices=vertices, attributes=None, **names)
+        with mf.Cluster() as cluster:
+            made = cluster.shard(
+                *(paths, f"{name}/g"),
+                directed=directed,
+                attributes=None,
+                vertices=vertices,
+                shards=3,
+                memory=memory,
+                **names,
+            )
+            for number in range(3):
+                pattern = pattern_of_files(seed + number, directed=directed)
+                if not labels and (":0]" in pattern or ":1]" in pattern):
+                    continue
+                output = Path(name, f"counts-{number}") if number == 0 else None
+                options = {"semantics": semantics, "symmetry": symmetry}
+                assert_counts_at_edges(cluster, made, graph, pattern, output, **options)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_counts_at_compared_edges_take_the_options_of_others(
+    ray: InlineRay, tmp_path: Path, directed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths, vertices, graph = write_files(tmp_path, 1, directed=directed)
+    pattern = "(a)-[x]-(b)-[y]-(c) WHERE x.amount < y.amount"
+    with mf.Cluster() as cluster:
+        made = cluster.shard(
+            paths, tmp_path / "g", directed=directed, attributes=None, vertices=vertices, shards=3, **NAMES
+        )
+        ray.loses = 0.05
+        for by in ("x", 1, ["y", "x"]):
+            output = tmp_path / f"counts-{by}"
+            assert assert_counts_at_edges(cluster, made, graph, pattern, output, by=by) > 0
+        ray.loses = 0.0
+        none = cluster.count_per_edge(made, "(a)-[x:7]-(b)-[y]-(c) WHERE x.amount < y.amount", by="x")
+        assert (len(none), none.complete, none.reason) == (0, True, "the graph is sharded")
+        told: list[float] = []
+        cluster.count_per_edge(made, pattern, progress=lambda one: told.append(one.done / one.total))
+        assert told == sorted(told)
+        assert told[-1] == 1.0
+        late = cluster.count_per_edge(made, pattern, timeout=0.0)
+        whole = at_edges(mf.count_per_edge(graph, pattern).to_arrow(), directed)
+        for edge, counts in at_edges(late.to_arrow(), directed).items():
+            assert all(one <= most for one, most in zip(counts, whole[edge], strict=True))
+        assert not late.complete
+        monkeypatch.setattr(edges, "_MOST_OPEN", 1)
+        with pytest.raises(mf.ArgumentError, match="by: expected query edges of at most 1 labels") as refused:
+            cluster.count_per_edge(made, pattern, by="x")
+        assert "of a sharded graph are compared" in str(refused.value)
+
+
+def test_a_timeout_between_labels_leaves_lower_bounds(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths, vertices, graph = write_files(tmp_path, 1, directed=False)
+    pattern = "(a)-[x]-(b)-[y]-(c) WHERE x.amount < y.amount"
+    passed = Deadline.passed.fget
+    assert passed is not None
+    plans = 0
+    plan_of = edges.image_plan_of
+
+    def image_plan_of(*given: Any, **options: Any) -> Any:
+        nonlocal plans
+        plans += 1
+        if plans > 1:
+            raise TimeoutError
+        return plan_of(*given, **options)
+
+    with mf.Cluster() as cluster:
+        made = cluster.shard(paths, tmp_path / "g", attributes=None, vertices=vertices, shards=2, **NAMES)
+        whole = at_edges(mf.count_per_edge(graph, pattern, by="x").to_arrow(), False)
+        monkeypatch.setattr(edges, "image_plan_of", image_plan_of)
+        found = cluster.count_per_edge(made, pattern, by="x", timeout=1e6)
+        some = at_edges(found.to_arrow(), False)
+        assert (found.complete, plans) == (False, 2)
+        assert 0 < len(some) < len(whole)
+        assert some.items() <= whole.items(), "edges of one label have all of their counts"
+
+
 def test_what_copies_do_not_tell_is_refused_by_name(ray: InlineRay, tmp_path: Path) -> None:
     paths, _, graph = write_files(tmp_path, 2, directed=True)
     pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.amount < y.amount"
@@ -248,9 +410,6 @@ def test_what_copies_do_not_tell_is_refused_by_name(ray: InlineRay, tmp_path: Pa
                 call(without, "(a)-->(b)", copies=True)
         made = cluster.shard(paths, tmp_path / "h", directed=True, attributes=["amount"], **NAMES)
         assert cluster.count(made, pattern) == mf.count(graph, pattern)
-        for where in (pattern, "(a)-[x]->(b)-[y]->(c) WITHIN 2 OF amount"):
-            with pytest.raises(mf.PatternError, match="counts at edges of a sharded graph"):
-                cluster.count_per_edge(made, where)
         amounts = AttributeTable("edge", {"amount": graph.edge_attributes["amount"]})
         known = replace(graph, edge_attributes=amounts, vertex_attributes=AttributeTable("vertex"))
         for where in ("x.amount < y.size", "x.tag < y.tag", "y.amount - x.amount < 2d", "x.amount < a.age"):
@@ -316,9 +475,6 @@ def test_self_loops_are_dropped_with_their_copies(ray: InlineRay, tmp_path: Path
 
 
 def test_integers_beyond_63_bits_are_refused_as_locally(ray: InlineRay, tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     sizes = pa.array([2**63, 4, 2], pa.uint64())
     tables = {"e": {"src": [1, 2, 3], "dst": [2, 3, 1]}, "v": {"id": [1, 2, 3]}}
     for name, table in tables.items():
@@ -358,6 +514,22 @@ def test_an_edge_with_more_copies_than_memory_is_refused_with_a_memory_that_does
 def searched(made: Planned, memory: int, threads: int = 1) -> int:
     search = made.search(memory, threads=threads)
     return search.each(0, made.graph.layout.entries, None, None, search.counted).total
+
+
+def test_counts_at_edges_name_the_memory_that_copies_of_an_edge_take(ray: InlineRay, tmp_path: Path) -> None:
+    lines = "".join(f"0,1,{at}\n" for at in range(20_000))
+    (tmp_path / "e.csv").write_text(f"src,dst,time\n{lines}1,2,20000\n2,3,20001\n")
+    graph = mf.read_graph(tmp_path / "e.csv", directed=True, attributes=None)
+    pattern = "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time"
+    with mf.Cluster() as cluster:
+        options: dict[str, Any] = {"directed": True, "attributes": None, "memory": 2_000_000}
+        made = cluster.shard(tmp_path / "e.csv", tmp_path / "g", **options)
+        with pytest.raises(mf.ClusterError, match=r"20,000 copies of edges between a vertex") as refused:
+            cluster.count_per_edge(made, pattern)
+        named = re.search(r"at least about ([\d,]+) bytes .* found 2,000,000: ", str(refused.value))
+        assert named is not None
+        again = cluster.open_sharded(tmp_path / "g", memory=int(named[1].replace(",", "")))
+        assert assert_counts_at_edges(cluster, again, graph, pattern) == 3
 
 
 def test_a_part_that_does_not_fit_for_another_reason_than_its_copies_is_no_error_of_memory(

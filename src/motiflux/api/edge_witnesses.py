@@ -20,7 +20,7 @@ from motiflux.plan.bind import BoundEdge, bind, bound_edge
 from motiflux.request.deadline import Deadline
 from motiflux.request.images import CountedImages, ImageCounter
 from motiflux.request.request import Request
-from motiflux.result.arc_counts import at_edges, edge_labels
+from motiflux.result.arc_counts import at_edges, edge_labels, sum_of
 from motiflux.types import Semantics
 
 
@@ -45,7 +45,7 @@ def counts_at_witnesses(
         request = replace(request, semantics=Semantics.ISOMORPHISM)
     counts: NDArray[Any] = np.zeros(graph.num_edges, np.int64)
     made = None
-    for code, edge in _alone(graph, pattern.edges[place]):
+    for code, edge in alone(graph, pattern.edges[place]):
         restricted = replace(pattern, edges=(*pattern.edges[:place], edge, *pattern.edges[place + 1 :]))
         one = bound_query_edge(restricted, edge, graph)
         rows = bind(restricted, graph).rows_of(one)
@@ -56,7 +56,7 @@ def counts_at_witnesses(
         )
         if code is not None:
             numbers = np.where(edge_labels(graph) == code, numbers, 0)
-        counts = _sum(counts, numbers)
+        counts = sum_of(counts, numbers)
         if not made.complete:
             break
     return counts, made
@@ -71,7 +71,7 @@ def bound_query_edge(pattern: Pattern, edge: QueryEdge, graph: Graph) -> BoundEd
     return bound_edge(edge, codes, names, graph.directed)
 
 
-def _alone(graph: Graph, edge: QueryEdge) -> Iterator[tuple[int | None, QueryEdge]]:
+def alone(graph: Graph, edge: QueryEdge) -> Iterator[tuple[int | None, QueryEdge]]:
     """Yield the query edge with one accepted label and one direction each, and the code of the label.
 
     The code is None if all edges have one label.
@@ -88,10 +88,3 @@ def _alone(graph: Graph, edge: QueryEdge) -> Iterator[tuple[int | None, QueryEdg
                 yield None, way
             else:
                 yield code, replace(way, labels=frozenset([table.values[code]]))
-
-
-def _sum(some: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-    if some.dtype != object and int(some.max(initial=0)) + int(more.max(initial=0)) >= 2**63:
-        some = some.astype(object)
-    result: NDArray[Any] = some + more
-    return result

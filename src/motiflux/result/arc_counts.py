@@ -60,7 +60,7 @@ def at_edges(graph: Graph, rows: Adjacency, numbers: Numbers, *, either: bool) -
         "arcs of edges", key, lambda: _places(graph, rows, either=either), graph.cache_bytes()
     )
     found = _at(numbers, places.there, whole=places.whole)
-    return found if places.back is None else _sum(found, _at(numbers, places.back, whole=places.whole))
+    return found if places.back is None else sum_of(found, _at(numbers, places.back, whole=places.whole))
 
 
 def at_pairs_of_edges(graph: Graph, rows: Adjacency, numbers: Numbers) -> Numbers:
@@ -90,7 +90,7 @@ def _rows_at(numbers: Numbers, positions: NDArray[np.int64]) -> Numbers:
     return found
 
 
-def _sum(there: Numbers, back: Numbers) -> Numbers:
+def sum_of(there: Numbers, back: Numbers) -> Numbers:
     """Return the sum, of Python integers if it may pass 2^63 - 1."""
     if there.dtype != object and int(there.max(initial=0)) + int(back.max(initial=0)) >= 2**63:
         there = there.astype(object)

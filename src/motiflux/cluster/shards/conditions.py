@@ -25,7 +25,6 @@ from motiflux.cluster.shards.sketch_values import (
     edge_attributes_of_sketch,
     vertex_attributes_of_sketch,
 )
-from motiflux.comparisons import Relation
 from motiflux.conditions import Comparison, Condition, Operator
 from motiflux.errors import ArgumentError, PatternError
 from motiflux.graph import AdjacencyKey, AttributeTable, Column, Direction, Graph
@@ -64,23 +63,6 @@ class Narrowed:
     sketch: Graph
     described: Graph
     allowed: tuple[Bits | None, ...]
-
-
-def refuse_compared_edges(pattern: Pattern) -> None:
-    """Refuse comparisons of edges where edges are counted.
-
-    Raises
-    ------
-    PatternError
-        There is one.
-    """
-    if any(
-        not isinstance(one, Relation) or one.left.is_edge or one.right.is_edge for one in pattern.comparisons
-    ):
-        raise PatternError(
-            "expected comparisons of vertices in counts at edges of a sharded graph, found one of edges: "
-            "pairs of vertices are counted, not copies of edges"
-        )
 
 
 def refuse_lost_copies(layout: Layout, copies: bool) -> None:

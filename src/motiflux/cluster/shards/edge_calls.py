@@ -12,7 +12,6 @@ import numpy as np
 from motiflux.api.per_vertex import checked_request, places_named
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.jobs import WrittenRows
-from motiflux.cluster.shards.conditions import refuse_compared_edges
 from motiflux.cluster.shards.edge_sums import EdgeColumn
 from motiflux.cluster.shards.edges import EdgeSearches, edge_searches, with_edges
 from motiflux.cluster.shards.vertices import TOO_LATE, no_vertices_of, vertices_of
@@ -63,7 +62,6 @@ def count_per_edge_sharded(
     by = given.pop("by", None)
     places = places_named("by", by, edge_names(pattern.edges), "query edge")
     single = isinstance(by, (str, int, np.integer))
-    refuse_compared_edges(pattern)
     shown = checked_request(given, "counting per edge")
     with shown as request, edge_searches(workers, graph, kind) as searches:
         call = _begun(graph, request, output)
@@ -86,7 +84,7 @@ def edge_orbits_sharded(
         call = _begun(graph, request, output)
         searches.columns = _orbits(searches, size, call.request, call.deadline)
         if not searches.complete:  # as those of whole graphs: no counts
-            searches.columns = [EdgeColumn(f"e{at}", -1, 0, 1, 1) for at in range(EDGE_ORBITS[size])]
+            searches.columns = [EdgeColumn(f"e{at}") for at in range(EDGE_ORBITS[size])]
             searches.pairs = 0
         return _result(EdgeOrbitCounts, searches, call, output, None, single=False)
 
@@ -103,7 +101,7 @@ def _orbits(searches: EdgeSearches, size: int, request: Request, deadline: Deadl
         searches.count(pattern, list(first.values()), replace(request, progress=report), deadline)
         orbits += first
     return [
-        EdgeColumn(f"e{orbit}", one.search, one.place, one.times, one.divisor)
+        replace(one, name=f"e{orbit}")
         for orbit, one in sorted(zip(orbits, searches.columns, strict=True), key=lambda both: both[0])
     ]
 

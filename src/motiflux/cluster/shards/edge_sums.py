@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.api.per_vertex import divided_by
 from motiflux.cluster.folder import Folder
 from motiflux.cluster.shards.layout import Ids, Layout
-from motiflux.cluster.shards.pairs import Runs, Sums, ends_of, sums_by_ranges
+from motiflux.cluster.shards.pairs import Keys, Runs, Sums, ends_of, sums_by_ranges
 from motiflux.cluster.shards.rows import Rows, Slices
 from motiflux.cluster.shards.search import SHARE_OF_ROWS
 from motiflux.cluster.shards.server import Served, ids_of, rows_of
@@ -20,6 +21,7 @@ from motiflux.cpu.image_counts import exact
 from motiflux.errors import CountOverflowError
 from motiflux.graph import Column, Direction
 from motiflux.packages import require
+from motiflux.result.arc_counts import sum_of
 from motiflux.result.columns import label_column
 from motiflux.result.tabled import Tabled, integer_column
 
@@ -29,26 +31,33 @@ _BYTES_OF_NUMBER = 8
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeColumn:
-    """The numbers of a query edge.
+class EdgePart:
+    """Numbers of pairs that a query edge has at the edges between them.
 
     Parameters
     ----------
     search, place
-        The search that counted it, and its sum there; a search of -1: all numbers are 0.
-    times, divisor
-        Numbers are multiplied and divided by these.
+        The search that counted them, and their sum there.
+    times
+        Numbers are multiplied by it.
     labels, where
-        Codes of the labels of edges that it accepts, and a condition on them; None: all.
+        Codes of the labels of edges that have the numbers, and a condition on these edges; None: all.
     """
 
-    name: str
     search: int
     place: int
     times: int
-    divisor: int
     labels: tuple[int, ...] | None = None
     where: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeColumn:
+    """The numbers of a query edge: the sum of parts, divided by a number; without parts they are 0."""
+
+    name: str
+    divisor: int = 1
+    parts: tuple[EdgePart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,15 +128,16 @@ class SumsOfEdges:
 
     def _pieces(self, first: int, last: int) -> Iterator[Edges]:
         places: dict[int, list[int]] = {}
-        for column in self.columns:
-            if column.search >= 0 and column.place not in places.setdefault(column.search, []):
-                places[column.search].append(column.place)
+        every = [part for column in self.columns for part in column.parts]
+        for part in every:
+            if part.place not in places.setdefault(part.search, []):
+                places[part.search].append(part.place)
         opened = {search: Runs(self.runs[search], own) for search, own in places.items()}
-        room = self.served.memory // (_SHARE_OF_SUMS * (1 + len(self.columns)))
-        for every in sums_by_ranges(list(opened.values()), first << 32, last << 32, room):
+        room = self.served.memory // (_SHARE_OF_SUMS * (1 + max(len(every), len(self.columns))))
+        for sums_of in sums_by_ranges(list(opened.values()), first << 32, last << 32, room):
             found = {
                 (search, place): sums
-                for search, of_search in zip(opened, every, strict=True)
+                for search, of_search in zip(opened, sums_of, strict=True)
                 for place, sums in zip(places[search], of_search, strict=True)
             }
             piece = self._edges(found)
@@ -135,40 +145,40 @@ class SumsOfEdges:
                 yield piece
 
     def _edges(self, found: Mapping[tuple[int, int], Sums]) -> Edges:
-        """Return the edges of pairs."""
+        """Return the edges between pairs of which a column has a number above 0."""
         keys = np.unique(np.concatenate([one for one, _, _ in found.values()]))
+        sources, targets = ends_of(keys)
+        layout, kinds, labels = self.served.layout, None, None
+        if len(layout.edge_label_table) > 1 or self.either:
+            rows = rows_of(self.served, SHARE_OF_ROWS)
+            layout = rows.layout
+            at, kinds = edges_between(rows, sources, targets)
+            sources, targets, keys = sources[at], targets[at], keys[at]
+            labels = layout.edge_label_of(kinds) if len(layout.edge_label_table) > 1 else None
         columns = []
         for column in self.columns:
             numbers: NDArray[Any] = np.zeros(len(keys), np.int64)
-            if column.search >= 0:
-                own, words, above = found[column.search, column.place]
-                more = [(int(np.searchsorted(own, np.uint64(key))), one) for key, one in above.items()]
-                exactly = exact(words, 1, more, column.times)
-                numbers = numbers.astype(exactly.dtype)
-                numbers[np.searchsorted(keys, own)] = exactly // column.divisor
-            columns.append(numbers)
+            for part in column.parts:
+                more = _numbers_at(keys, found[part.search, part.place], part.times)
+                if kinds is not None and (part.labels is not None or part.where is not None):
+                    more[~layout.kinds_of(Direction.EITHER, part.labels, part.where)[kinds]] = 0
+                numbers = sum_of(numbers, more)
+            columns.append(divided_by(numbers, column.divisor))
         counts = np.stack(columns, axis=1)
-        if counts.dtype == object and counts.max() < 2**63:
+        if counts.dtype == object and counts.max(initial=0) < 2**63:
             counts = counts.astype(np.int64)
-        sources, targets = ends_of(keys)
-        layout = self.served.layout
-        if len(layout.edge_label_table) == 1 and not self.either:
-            return _above_zero(Edges(sources, targets, None, counts))
-        return _above_zero(self._witnesses(sources, targets, counts))
+        return _above_zero(Edges(sources, targets, labels, counts))
 
-    def _witnesses(self, sources: Ids, targets: Ids, counts: NDArray[Any]) -> Edges:
-        """Return the edges between pairs: one for each label, in their direction."""
-        rows = rows_of(self.served, SHARE_OF_ROWS)
-        layout = rows.layout
-        at, kinds = edges_between(rows, sources, targets)
-        counts = counts[at]
-        for number, column in enumerate(self.columns):
-            if column.labels is not None or column.where is not None:
-                accepted = layout.kinds_of(Direction.EITHER, column.labels, column.where)
-                counts[~accepted[kinds], number] = 0
-        labelled = len(layout.edge_label_table) > 1
-        labels = layout.edge_label_of(kinds) if labelled else None
-        return Edges(sources[at], targets[at], labels, counts)
+
+def _numbers_at(keys: Keys, found: Sums, times: int) -> NDArray[Any]:
+    """Return the numbers of pairs by their keys, some of which may be there several times; 0 for others."""
+    own, words, above = found
+    if not len(own):
+        return np.zeros(len(keys), np.int64)
+    more = [(int(np.searchsorted(own, np.uint64(key))), one) for key, one in above.items()]
+    exactly = exact(words, 1, more, times)
+    at = np.minimum(np.searchsorted(own, keys), len(own) - 1)
+    return np.where(own[at] == keys, exactly[at], 0)
 
 
 def edges_between(rows: Rows, sources: Ids, targets: Ids) -> tuple[Ids, NDArray[np.uint32]]:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiflux.api.edge_witnesses import bound_query_edge
+from motiflux.api.edge_witnesses import alone, bound_query_edge
 from motiflux.api.per_vertex import automorphisms_fixing
 from motiflux.cluster.folder import Folder
-from motiflux.cluster.shards.conditions import narrowed
+from motiflux.cluster.shards.conditions import Narrowed, narrowed
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.edge_images import RangedEdges
-from motiflux.cluster.shards.edge_sums import EdgeColumn, Edges, EdgeTable, SumsOfEdges
+from motiflux.cluster.shards.edge_sums import EdgeColumn, EdgePart, Edges, EdgeTable, SumsOfEdges
 from motiflux.cluster.shards.pairs import merged, pairs_within
 from motiflux.cluster.shards.planning import image_plan_of, ranged_images
 from motiflux.cluster.shards.progress import BehindSearch, telling
@@ -30,19 +30,19 @@ from motiflux.cluster.shards.tasks import edges_of_range
 from motiflux.cluster.shards.vertices import device_of
 from motiflux.cluster.shares import FEW_PARTS, Order, Shares
 from motiflux.cluster.tasks import Bounds, Done
+from motiflux.comparisons import Relation
 from motiflux.cpu.image_counts import times_of, ways
-from motiflux.errors import ClusterError, OutputError
+from motiflux.errors import ArgumentError, ClusterError, OutputError
 from motiflux.graph import Graph
 from motiflux.graph.csr import Csr
 from motiflux.pattern import Pattern
 from motiflux.pattern.elements import edge_names
 from motiflux.plan.bind import bind
-from motiflux.plan.image_counts import ImagePlan
 from motiflux.request.deadline import Deadline, OutOfTimeError
 from motiflux.request.progress import of_equal_parts
 from motiflux.request.reports import ProgressCallback, ProgressReport
 from motiflux.request.request import Request
-from motiflux.types import Symmetry
+from motiflux.types import Semantics, Symmetry
 from motiflux.units import bytes_text
 
 if TYPE_CHECKING:
@@ -114,53 +114,77 @@ class EdgeSearches:
         PatternError
             The pattern asks what a sharded graph cannot judge.
         """
-        graph = self.graph
+        graph, names = self.graph, edge_names(pattern.edges)
+        compared = _compares_edges(pattern)
+        if compared and request.semantics is Semantics.INDUCED:  # see `motiflux.api.edge_witnesses`
+            pattern = pattern.induced(directed=graph.directed)
+            request = replace(request, semantics=Semantics.ISOMORPHISM)
         try:
             subject = narrowed(graph, pattern, deadline)
         except OutOfTimeError:
             self._end_early("time was up before servers had judged all conditions")
-            names = edge_names(pattern.edges)
-            self.columns += [EdgeColumn(names[place], -1, 0, 1, 1) for place in places]
+            self.columns += [EdgeColumn(names[place]) for place in places]
             return
         self.view = subject.graph
-        edges = [
-            bound_query_edge(subject.pattern, subject.pattern.edges[at], subject.sketch) for at in places
-        ]
-        bound = bind(subject.pattern, subject.sketch)
-        asked: list[Any] = [((edge.source, edge.target), bound.rows_of(edge)) for edge in edges]
-        ways_of = [edge.either or not graph.directed for edge in edges]
-        plan: ImagePlan | None = None
-        done: dict[tuple[int, bool], tuple[int, int]] = {}
-        try:
-            on_gpu = self.kind is not None
-            plan = image_plan_of(subject.sketch, subject.pattern, asked, request, deadline, on_gpu=on_gpu)
-            searches = ranged_images(
-                subject.sketch, subject.pattern, plan, request, deadline, subject.allowed
+        alike = _alike(subject, places) if compared else {subject.pattern: list(range(len(places)))}
+        parts: list[list[EdgePart]] = [[] for _ in places]
+        for (restricted, own), report in zip(
+            alike.items(), of_equal_parts(request.progress, len(alike)), strict=True
+        ):
+            if not self.complete:
+                break
+            part_of = replace(subject, pattern=restricted)
+            found = self._count(
+                part_of, [places[at] for at in own], replace(request, progress=report), deadline
             )
-            wanted = dict.fromkeys(zip(plan.class_of, ways_of, strict=True))
-            for images, part in zip(searches, of_equal_parts(request.progress, len(searches)), strict=True):
-                own = [one for one in wanted if one[0] in images.classes]
-                sums = tuple((images.classes.index(number), either) for number, either in own)
-                times = times_of(plan, plan.searches[images.classes[0]], images.classes[0])
-                given = RangedEdges(images, sums, graph.directed)
-                self._search(subject.graph, given, times, part, deadline)
-                done |= {one: (len(self.runs) - 1, at) for at, one in enumerate(own)}
-                self.reasons.append(reason_of(images, subject.graph.layout, self.kind))
-            self.reasons += [] if searches else ["the graph is sharded"]
-            self.reasons.append(ways([plan], ()))
-        except TimeoutError:
-            self._end_early("time was up before a plan was made")
-        self.either |= graph.directed and any(ways_of)
-        names = edge_names(pattern.edges)
-        for at, (place, edge) in enumerate(zip(places, edges, strict=True)):
+            if found:
+                for at, part in zip(own, found, strict=True):
+                    parts[at].append(part)
+        self.reasons += [] if self.reasons else ["the graph is sharded"]
+        for place, of_column in zip(places, parts, strict=True):
             divisor = 1
             if request.symmetry is Symmetry.SUBGRAPHS:
+                edge = bound_query_edge(subject.pattern, subject.pattern.edges[place], subject.sketch)
                 divisor = automorphisms_fixing(subject.pattern, edge, subject.sketch)
-            number = -1 if plan is None else plan.class_of[at]
-            search, of_search = done.get((number, ways_of[at]), (-1, 0))
-            times = 1 if plan is None or search < 0 else times_of(plan, plan.searches[number], number)
-            column = names[place], search, of_search, times, divisor, edge.labels, edge.where
-            self.columns.append(EdgeColumn(*column))
+            self.columns.append(EdgeColumn(names[place], divisor, tuple(of_column)))
+
+    def _count(
+        self, subject: Narrowed, places: Sequence[int], request: Request, deadline: Deadline
+    ) -> list[EdgePart]:
+        """Count a narrowed pattern at the images of query edges; return their numbers, none if all are 0."""
+        graph, pattern, sketch = self.graph, subject.pattern, subject.sketch
+        edges = [bound_query_edge(pattern, pattern.edges[at], sketch) for at in places]
+        bound = bind(pattern, sketch)
+        asked: list[Any] = [((edge.source, edge.target), bound.rows_of(edge)) for edge in edges]
+        ways_of = [edge.either or not graph.directed for edge in edges]
+        self.either |= graph.directed and any(ways_of)
+        try:
+            on_gpu = self.kind is not None
+            plan = image_plan_of(sketch, pattern, asked, request, deadline, on_gpu=on_gpu)
+            searches = ranged_images(sketch, pattern, plan, request, deadline, subject.allowed)
+        except TimeoutError:
+            self._end_early("time was up before a plan was made")
+            return []
+        wanted = dict.fromkeys(zip(plan.class_of, ways_of, strict=True))
+        done: dict[tuple[int, bool], tuple[int, int]] = {}
+        for images, part in zip(searches, of_equal_parts(request.progress, len(searches)), strict=True):
+            own = [one for one in wanted if one[0] in images.classes]
+            sums = tuple((images.classes.index(number), either) for number, either in own)
+            times = times_of(plan, plan.searches[images.classes[0]], images.classes[0])
+            given = RangedEdges(images, sums, graph.directed)
+            self._search(subject.graph, given, times, part, deadline)
+            done |= {one: (len(self.runs) - 1, at) for at, one in enumerate(own)}
+            self.reasons.append(reason_of(images, subject.graph.layout, self.kind))
+        self.reasons += [] if searches else ["the graph is sharded"]
+        self.reasons.append(ways([plan], ()))
+        if not searches:
+            return []
+        return [
+            EdgePart(
+                *done[number, either], times_of(plan, plan.searches[number], number), edge.labels, edge.where
+            )
+            for number, either, edge in zip(plan.class_of, ways_of, edges, strict=True)
+        ]
 
     def forget(self, why: str) -> None:
         """Forget what was found, for a reason in words."""
@@ -315,6 +339,44 @@ class EdgeSearches:
         """Tell that all is added: there may have been no task for it."""
         if report is not None and self.complete:
             report(ProgressReport(1, 1, self.found, deadline.elapsed()))
+
+
+def _compares_edges(pattern: Pattern) -> bool:
+    """Return whether a pattern compares edges: not every edge between two images is a witness then."""
+    return any(
+        not isinstance(one, Relation) or one.left.is_edge or one.right.is_edge for one in pattern.comparisons
+    )
+
+
+def _alike(subject: Narrowed, places: Sequence[int]) -> dict[Pattern, list[int]]:
+    """Return patterns in which some query edges have one label and one direction, and the positions of these.
+
+    Only one edge between two images is a witness of such a query edge; see `motiflux.api.edge_witnesses`.
+
+    Parameters
+    ----------
+    places
+        The query edges of the columns; positions are among them.
+
+    Raises
+    ------
+    ArgumentError
+        There are too many.
+    """
+    edges = subject.pattern.edges
+    found: dict[Pattern, list[int]] = {}
+    for at, place in enumerate(places):
+        for _, edge in alone(subject.sketch, edges[place]):
+            restricted = replace(subject.pattern, edges=(*edges[:place], edge, *edges[place + 1 :]))
+            found.setdefault(restricted, []).append(at)
+    if len(found) > _MOST_OPEN:
+        raise ArgumentError(
+            "by",
+            f"query edges of at most {_MOST_OPEN} labels and directions where edges of a sharded graph are "
+            "compared, each of which is counted alone",
+            len(found),
+        )
+    return found
 
 
 def _delete_of_call(folder: Folder, call: str, ended: Mapping[str, int]) -> None:

@@ -211,14 +211,18 @@ class RangeSearch:
         beside = of_graph * rows.layout.num_vertices + ranged.nbytes
         self._memory = memory - memory // SHARE_OF_ROWS - beside
         self._reach = reach_of(ranged.bound, ranged.plan, rows.layout)
+        self._of_copies = 0
+        """Copies of edges take as many times the bytes of a part."""
         if copies is not None:
-            share *= shares_of_part(ranged, self._reach, rows.layout)
+            self._of_copies = shares_of_part(ranged, self._reach, rows.layout) - 1
+        share += self._of_copies
         least = least_bytes(rows.layout, self._reach, beside, share)
         masks = least_memory(rows.layout, self._reach)
-        self.room = max(1, self._memory - masks)
-        """Bytes of a part, and of what is used beside it."""
-        self._memory = masks + self.room // share
-        self._room_of_copies = self.room - self.room // share
+        room = max(1, self._memory - masks)
+        self._memory = masks + room // share
+        self._room_of_copies = room // share * self._of_copies
+        self.room = room - self._room_of_copies
+        """Bytes of a part, and of what is used beside it and beside copies."""
         self._beside_room, self._share = beside + masks, share
         if memory < least:
             raise ClusterError(
@@ -376,7 +380,7 @@ class RangeSearch:
             return InternalError("expected a part of one candidate each to fit into its memory")
         vertices = self.gathering.vertices()
         needed = self._copies.bytes_of(plan, rows, part, vertices, self.threads)
-        room = -(-(needed.nbytes + vertices.nbytes) * self._share // (self._share - 1))
+        room = -(-(needed.nbytes + vertices.nbytes) // self._of_copies) * self._share
         memory = -(-(room + self._beside_room) * SHARE_OF_ROWS // (SHARE_OF_ROWS - 1)) + 1
         if memory <= self._given:
             return InternalError(
