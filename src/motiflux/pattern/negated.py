@@ -38,6 +38,20 @@ class AnyVertex:
         object.__setattr__(self, "where", normal_form(self.where))
 
 
+@dataclass(frozen=True, slots=True)
+class PossibleEnd(AnyVertex):
+    """A possible end of an optional edge behind which there are negated edges.
+
+    Parameters
+    ----------
+    negated
+        Negated edges of the vertex that the optional edge begins at, 0, and of this one, 1. A vertex is no
+        possible end if it has one of them.
+    """
+
+    negated: tuple[NegatedEdge, ...] = ()
+
+
 End: TypeAlias = int | AnyVertex
 """An end of a negated edge: a query vertex by position, or any data vertex."""
 
@@ -259,7 +273,8 @@ def _key(one: NegatedEdge) -> tuple[Any, ...]:
 def _end_key(end: End) -> tuple[Any, ...]:
     if not isinstance(end, AnyVertex):
         return 0, end
-    return 1, _labels_key(end.labels), repr(end.where), _labels_key(end.ids)
+    negated = sorted(map(_key, end.negated)) if isinstance(end, PossibleEnd) else []
+    return 1, _labels_key(end.labels), repr(end.where), _labels_key(end.ids), negated
 
 
 def _labels_key(labels: frozenset[Label] | None) -> list[tuple[bool, Any]]:

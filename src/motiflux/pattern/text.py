@@ -10,7 +10,7 @@ from fractions import Fraction
 from motiflux.comparisons import MIRRORED, Duration, Offset, Operand, Relation, Within
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, Degree, IsMissing, Not, OneOf, Value
 from motiflux.pattern.elements import QueryEdge, QueryVertex
-from motiflux.pattern.negated import AnyVertex, NegatedEdge
+from motiflux.pattern.negated import AnyVertex, NegatedEdge, PossibleEnd
 from motiflux.pattern.query_graph import QueryGraph
 from motiflux.times import format_duration
 from motiflux.types import Label, VertexId
@@ -76,14 +76,16 @@ def negated_texts(pattern: QueryGraph) -> list[str]:
 def negated_edge_text(one: NegatedEdge, pattern: QueryGraph) -> str:
     """Return the edge that a negated edge forbids as text.
 
-    The grammar has no text for vertices that may be there all the same, nor for ids of any vertex: ``EXCEPT``
-    and ``ID`` are for readers alone.
+    The grammar has no text for vertices that may be there all the same, nor for ids and negated edges of any
+    vertex: ``EXCEPT``, ``ID`` and ``NOT`` in it are for readers alone.
     """
     besides = [quoted(pattern.vertices[at].name) for at in sorted(one.besides)]
+    return _negated_text(one, [_vertex(vertex, labelled=False) for vertex in pattern.vertices], besides)
+
+
+def _negated_text(one: NegatedEdge, vertices: Sequence[str], besides: Sequence[str]) -> str:
     ends = [
-        _any_vertex(end, besides)
-        if isinstance(end, AnyVertex)
-        else _vertex(pattern.vertices[end], labelled=False)
+        _any_vertex(end, besides) if isinstance(end, AnyVertex) else vertices[end]
         for end in (one.source, one.target)
     ]
     return ends[0] + _edge(QueryEdge(0, 1, one.labels, one.directed, where=one.where)) + ends[1]
@@ -97,6 +99,8 @@ def _any_vertex(end: AnyVertex, besides: Sequence[str]) -> str:
         inside += f"{' ' if inside else ''}EXCEPT {', '.join(besides)}"
     if end.where is not None:
         inside += f"{' ' if inside else ''}WHERE {condition_text(end.where)}"
+    for one in end.negated if isinstance(end, PossibleEnd) else ():
+        inside += f"{' ' if inside else ''}NOT {_negated_text(one, ('(start)', '(end)'), ())}"
     return f"({inside})"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,39 @@ _DIRECTIONS = {"out": Direction.OUT, "in": Direction.IN, None: Direction.EITHER}
 
 
 @dataclass(frozen=True, slots=True)
+class NumberOfEnds:
+    """How many vertices arcs from a vertex lead to.
+
+    Parameters
+    ----------
+    arcs
+        The arcs.
+    end
+        What these vertices have to satisfy beyond labels; None: nothing.
+    number
+        The number of different ones.
+    apart
+        Arcs that must not lead to them.
+    start
+        What the vertex itself has to satisfy, else the number is 0; None: nothing.
+    """
+
+    arcs: AdjacencyKey
+    end: Allowance | None
+    number: int
+    apart: tuple[AdjacencyKey, ...] = ()
+    start: Allowance | None = None
+
+    @property
+    def ends(self) -> Iterator[Allowance]:
+        """What other ends of arcs have to satisfy, which is judged before."""
+        if self.end is not None:
+            yield self.end
+        for one in () if self.start is None else self.start.exactly:
+            yield from one.ends
+
+
+@dataclass(frozen=True, slots=True)
 class Allowance:
     """What a query vertex asks of its images.
 
@@ -35,7 +68,7 @@ class Allowance:
     without
         Arcs that must not leave it.
     exactly
-        Arcs, what their other ends have to satisfy beyond labels, and the number of different ones from it.
+        Numbers of other ends of its arcs.
     alone
         The kinds of negated edges to any vertex that it has, also of labels that the graph does not have:
         automorphisms keep them.
@@ -46,7 +79,7 @@ class Allowance:
     where: Condition | None
     without: tuple[AdjacencyKey, ...]
     alone: frozenset[Hashable] = frozenset()
-    exactly: tuple[tuple[AdjacencyKey, Allowance | None, int], ...] = ()
+    exactly: tuple[NumberOfEnds, ...] = ()
 
     @property
     def needs_bits(self) -> bool:
@@ -69,6 +102,19 @@ def bits_of_shard(
     ends
         The bits of all vertices of the graph, for what other ends of arcs have to satisfy.
     """
+    holds = _satisfying(wanted, rows, ids, attributes, layout, ends or {})
+    return np.packbits(np.concatenate([np.zeros(rows.first % 8, np.bool_), holds]), bitorder="little")
+
+
+def _satisfying(
+    wanted: Allowance,
+    rows: RowArrays,
+    ids: Ids,
+    attributes: AttributeTable,
+    layout: Layout,
+    ends: Mapping[Allowance, Bits],
+) -> NDArray[np.bool_]:
+    """Return which vertices of a shard satisfy what is asked; see `bits_of_shard`."""
     size = len(ids)
     holds = np.ones(size, np.bool_)
     if wanted.labels is not None and rows.labels is not None:
@@ -84,10 +130,14 @@ def bits_of_shard(
         holds &= attributes.holds(wanted.where, size, degrees)
     for key in wanted.without:
         holds &= _numbers(rows, _kinds_of(key, layout)) == 0
-    for key, end, number in wanted.exactly:
-        bits = None if end is None else (ends or {})[end]
-        holds &= _neighbors(rows, _kinds_of(key, layout), bits) == number
-    return np.packbits(np.concatenate([np.zeros(rows.first % 8, np.bool_), holds]), bitorder="little")
+    for one in wanted.exactly:
+        bits = None if one.end is None else ends[one.end]
+        apart = [_kinds_of(key, layout) for key in one.apart]
+        numbers = _neighbors(rows, _kinds_of(one.arcs, layout), bits, apart)
+        if one.start is not None:
+            numbers[~_satisfying(one.start, rows, ids, attributes, layout, ends)] = 0
+        holds &= numbers == one.number
+    return holds
 
 
 def _kinds_of(key: AdjacencyKey, layout: Layout) -> NDArray[np.bool_]:
@@ -110,21 +160,37 @@ def _numbers(rows: RowArrays, kinds: NDArray[np.bool_]) -> Ids:
     return found
 
 
-def _neighbors(rows: RowArrays, kinds: NDArray[np.bool_], bits: Bits | None) -> Ids:
-    """Return the number of different neighbours of each row, with a bit, in its entries of some kinds."""
+def _neighbors(
+    rows: RowArrays, kinds: NDArray[np.bool_], bits: Bits | None, apart: Sequence[NDArray[np.bool_]]
+) -> Ids:
+    """Return the number of different neighbours of each row, with a bit, in its entries of some kinds.
+
+    Parameters
+    ----------
+    apart
+        Kinds of entries that none of these neighbours may be in.
+    """
+    others = np.logical_or.reduce([np.zeros_like(kinds), *apart])
     if rows.kinds is None and bits is None:  # then each has one entry
-        return _numbers(rows, kinds)
+        return _numbers(rows, kinds & ~others)
     found = np.zeros(len(rows.offsets) - 1, np.int64)
-    for first, places, chosen in _blocks(rows, kinds):
+    for first, places, chosen in _blocks(rows, kinds | others):
         entries = np.flatnonzero(chosen)
         own = np.searchsorted(places, entries, side="right") - 1
-        neighbors = rows.neighbors[int(rows.offsets[first]) + entries]
+        entries += int(rows.offsets[first])
+        neighbors = rows.neighbors[entries]
+        of = np.zeros(len(entries), np.uint8) if rows.kinds is None else rows.kinds[entries]
         if bits is not None:
             has_bit = (bits[neighbors >> 3] >> (neighbors & 7).astype(np.uint8)) & 1 == 1
-            own, neighbors = own[has_bit], neighbors[has_bit]
+            own, neighbors, of = own[has_bit], neighbors[has_bit], of[has_bit]
         new = np.ones(len(own), np.bool_)
         new[1:] = (np.diff(own) != 0) | (neighbors[1:] != neighbors[:-1])  # neighbours ascend in a row
-        found[first : first + len(places) - 1] = np.bincount(own[new], minlength=len(places) - 1)
+        begins = np.flatnonzero(new)
+        if len(begins) and apart:
+            begins = begins[
+                np.logical_or.reduceat(kinds[of], begins) & ~np.logical_or.reduceat(others[of], begins)
+            ]
+        found[first : first + len(places) - 1] = np.bincount(own[begins], minlength=len(places) - 1)
     return found
 
 

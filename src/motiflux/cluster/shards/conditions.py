@@ -6,7 +6,7 @@ place, a condition on an attribute of the sketch's vertices that has the same bi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motiflux.cluster.shards.allowance import Allowance, Bits
+from motiflux.cluster.shards.allowance import Allowance, Bits, NumberOfEnds
 from motiflux.cluster.shards.asking import ask_servers, result_of_server
 from motiflux.cluster.shards.attributes import EDGE, VERTEX
 from motiflux.cluster.shards.judging import MOST_CONDITIONS, MOST_KINDS, Judged, sketch_columns
@@ -29,8 +29,9 @@ from motiflux.conditions import Comparison, Condition, Operator
 from motiflux.errors import ArgumentError, PatternError
 from motiflux.graph import AdjacencyKey, AttributeTable, Column, Direction, Graph
 from motiflux.graph.copies import ColumnKey, Form
-from motiflux.pattern import AnyVertex, Pattern
+from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, QueryEdge, QueryVertex
 from motiflux.pattern.automorphism import negated_alone
+from motiflux.pattern.negated import PossibleEnd
 from motiflux.pattern.queries.absent_edges import WithAllEnds
 from motiflux.plan.bind import BoundPattern, bind, bind_negated
 from motiflux.request.deadline import Deadline
@@ -38,8 +39,6 @@ from motiflux.request.deadline import Deadline
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
 
-Exactly = tuple[tuple[AdjacencyKey, Allowance | None, int], ...]
-"""See `Allowance.exactly`."""
 _NO_ARCS = AdjacencyKey(Direction.EITHER, (), None, None)
 
 
@@ -97,7 +96,8 @@ def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narro
         edge_attributes=graph.layout.edge_attribute_table(),
     )
     alone = negated_alone(pattern, graph.layout.directed)
-    every = [edge.where for edge in pattern.edges] + [edge.where for edge in pattern.negated]
+    every = [edge.where for edge in pattern.edges]
+    every += [one.where for edge in pattern.negated for one in (edge, *_behind(edge))]
     pattern, exactly = _without_ends(pattern, described)
     bound = bind(pattern, described)
     wanted = [_wanted(pattern, bound, vertex, alone[vertex], exactly[vertex]) for vertex in range(bound.size)]
@@ -187,23 +187,23 @@ def _with_bits(
     return replace(pattern, edges=edges, negated=negated), view, columns
 
 
-def _without_ends(pattern: Pattern, described: Graph) -> tuple[Pattern, list[Exactly]]:
+def _without_ends(pattern: Pattern, described: Graph) -> tuple[Pattern, list[tuple[NumberOfEnds, ...]]]:
     """Return a pattern without the negated edges whose other ends are counted, and what each vertex asks.
 
     These are edges to any vertex that satisfies a condition, and edges to any vertex but some. A pattern with
     all ends has an edge to each of the latter: they are the only such neighbours if the vertex has no more
     than their number.
     """
-    found: list[Exactly] = [() for _ in pattern.vertices]
+    found: list[tuple[NumberOfEnds, ...]] = [() for _ in pattern.vertices]
     kept = []
     for one in pattern.negated:
         end = next((end for end in (one.source, one.target) if isinstance(end, AnyVertex)), AnyVertex())
-        of_monitors = bool(one.besides) or end.ids is not None
+        of_monitors = bool(one.besides) or end.ids is not None or isinstance(end, PossibleEnd)
         if not isinstance(pattern, WithAllEnds) if of_monitors else end.where is None:
             kept.append(one)
             continue
         (vertex,) = one.ends
-        bare, number = AnyVertex(end.labels), len(one.besides)
+        bare = AnyVertex(end.labels)
         plain = replace(
             one,
             source=bare if isinstance(one.source, AnyVertex) else one.source,
@@ -212,22 +212,46 @@ def _without_ends(pattern: Pattern, described: Graph) -> tuple[Pattern, list[Exa
         )
         bound = bind_negated(replace(pattern, negated=(plain,)), described)
         (key,) = bound.without[vertex] or (_NO_ARCS,)
-        found[vertex] = (*found[vertex], (key, _of_end(end, described), number))
+        found[vertex] = (*found[vertex], _number_of_ends(key, end, len(one.besides), described))
     return replace(pattern, negated=tuple(kept)), found
 
 
-def _of_end(end: AnyVertex, described: Graph) -> Allowance | None:
-    """Return what the other end of an edge has to satisfy beyond its labels; None for nothing."""
-    if end.where is None and end.ids is None:
-        return None
-    if end.where is not None:
-        described.vertex_attributes.check(end.where)
-    ids = None if end.ids is None else tuple(sorted(int(one) for one in end.ids))
-    return Allowance(None, ids, end.where, ())
+def _number_of_ends(key: AdjacencyKey, end: AnyVertex, number: int, described: Graph) -> NumberOfEnds:
+    """Return what a vertex asks that has so many possible ends of some arcs."""
+    asked = QueryVertex("end", end.labels, ids=end.ids, where=end.where)
+    joined = Pattern((QueryVertex("start"), asked), (QueryEdge(0, 1, directed=False),))
+    behind = end.negated if isinstance(end, PossibleEnd) else ()
+    between = tuple(replace(one, **_ANY_END[one.source == 0]) for one in behind if one.is_pair)
+    apart = bind_negated(replace(joined, negated=between), described).without[0]
+    alone = replace(joined, negated=tuple(one for one in behind if not one.is_pair))
+    rest, exactly = _without_ends(alone, described)
+    bound, kinds = bind(rest, described), negated_alone(alone, described.directed)
+    of_start, of_end = (_wanted(rest, bound, at, kinds[at], exactly[at]) for at in range(2))
+    return NumberOfEnds(
+        key,
+        replace(of_end, labels=None) if of_end.needs_bits else None,
+        number,
+        apart,
+        of_start if of_start.needs_bits else None,
+    )
+
+
+_ANY_END: dict[bool, dict[str, Any]] = {True: {"target": AnyVertex()}, False: {"source": AnyVertex()}}
+"""Any vertex in the place of the second of two, by whether the first one is the source."""
+
+
+def _behind(edge: NegatedEdge) -> Iterator[NegatedEdge]:
+    """Yield the negated edges of the possible ends of a negated edge."""
+    for end in (edge.source, edge.target):
+        yield from end.negated if isinstance(end, PossibleEnd) else ()
 
 
 def _wanted(
-    pattern: Pattern, bound: BoundPattern, vertex: int, alone: frozenset[Hashable], exactly: Exactly
+    pattern: Pattern,
+    bound: BoundPattern,
+    vertex: int,
+    alone: frozenset[Hashable],
+    exactly: tuple[NumberOfEnds, ...],
 ) -> Allowance:
     given, narrowing = pattern.vertices[vertex], bound.filters[vertex]
     ids = None if given.ids is None else tuple(sorted(int(one) for one in given.ids))
@@ -299,7 +323,7 @@ def _ask(
     """Return the bits of all vertices, from the servers; first those of other ends of arcs, if some ask."""
     served = graph.served()
     found = [np.zeros(-(-graph.num_vertices // 8), np.uint8) for _ in wanted]
-    ends = tuple(dict.fromkeys(end for one in wanted for _, end, _ in one.exactly if end is not None))
+    ends = tuple(dict.fromkeys(end for one in wanted for number in one.exactly for end in number.ends))
     given = [dict(zip(ends, _ask(graph, ends, judged, deadline), strict=True))] if ends else []
     asked = [actor.allowed.remote(list(wanted), judged, *given) for actor in served.actors]
     for first, reference in zip(served.layout.starts.tolist(), asked, strict=False):

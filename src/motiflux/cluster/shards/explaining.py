@@ -26,6 +26,7 @@ from motiflux.cluster.shards.search import Ranged, least_bytes, shares_of_part
 from motiflux.cluster.simulation import expected_tasks
 from motiflux.graph import AdjacencyKey
 from motiflux.pattern import AnyVertex, NegatedEdge, Pattern, Query
+from motiflux.pattern.negated import PossibleEnd
 from motiflux.pattern.projection import Projection, threshold_text
 from motiflux.plan import Plan
 from motiflux.plan.estimate.predict import expected_count, expected_seconds
@@ -270,8 +271,8 @@ def _report(
 
 def _of_monitors(one: NegatedEdge) -> bool:
     """Whether a negated edge is one that only monitors report on."""
-    ids = any(isinstance(end, AnyVertex) and end.ids is not None for end in (one.source, one.target))
-    return ids or bool(one.besides)
+    ends = [end for end in (one.source, one.target) if isinstance(end, AnyVertex)]
+    return bool(one.besides) or any(end.ids is not None or isinstance(end, PossibleEnd) for end in ends)
 
 
 def _told(plan: Plan, subject: Narrowed) -> Plan:

@@ -30,24 +30,10 @@ class EndsAsNegatedEdges:
 
     def no_others(self, absent: Absent) -> NoOthers:
         """Return the function that says that there are no others."""
-        refuse_absent(absent)
         return negating(absent)
 
     def graph(self) -> None:
         """Return None: it is the graph of the call."""
-
-
-def refuse_absent(absent: Absent) -> None:
-    """Refuse an optional edge that no negated edge of a sharded graph tells.
-
-    Raises
-    ------
-    ArgumentError
-        It has negated edges.
-    """
-    if absent.edge.negated:
-        expected = "no negated edges behind OPTIONAL for a sharded graph"
-        raise ArgumentError("pattern", expected, str(absent.edge))
 
 
 def searched_once(counted: Sequence[Counted], request: Request, *, directed: bool) -> list[Counted]:

@@ -13,7 +13,7 @@ from motiflux.cluster.row_tasks import images_of_plan
 from motiflux.cluster.shards.columns import IdColumns, QueryIds, layout_of, parquet_of_ids
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.planning import plan_search
-from motiflux.cluster.shards.queries import has_within, refusal, refuse_absent
+from motiflux.cluster.shards.queries import has_within, refusal
 from motiflux.cluster.shards.query_tasks import (
     PatternRows,
     QueryRows,
@@ -344,7 +344,15 @@ def _check(shape: Shape, query: Query, request: Request) -> None:
         expected = "no WITHIN beside OPTIONAL edges to new vertices, for a sharded graph"
         raise ArgumentError("pattern", expected, query)
     for absent in shape.absent_edges:
-        refuse_absent(absent)
+        between = absent.edge.negated if None not in absent.ends else ()
+        if between and has_within(shape):
+            expected = "no WITHIN beside negated edges behind OPTIONAL, for rows of a sharded graph"
+            raise ArgumentError("pattern", expected, query)
+        if not all(one.is_pair for one in between):
+            expected = (
+                "no negated edges to any vertex behind OPTIONAL edges between two vertices of the pattern"
+            )
+            raise ArgumentError("pattern", f"{expected}, for rows of a sharded graph", query)
     if alternatives_with_lone_edges(shape):
         expected = "no negated edges to any vertex beside OR across edges, for rows of a sharded graph"
         raise ArgumentError("pattern", expected, query)

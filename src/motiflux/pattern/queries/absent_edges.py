@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from motiflux.pattern.elements import QueryVertex
-from motiflux.pattern.negated import AnyVertex, NegatedEdge
+from motiflux.pattern.negated import AnyVertex, NegatedEdge, PossibleEnd
 from motiflux.pattern.pattern import Pattern
 from motiflux.pattern.queries.gluing import both_vertices
 from motiflux.pattern.queries.shapes import Absent
@@ -104,7 +104,13 @@ def negated_edge(absent: Absent, besides: frozenset[int] = frozenset()) -> Negat
     ends: list[int | AnyVertex] = []
     for end in (edge.source, edge.target):
         vertex, place = absent.edge.vertices[end], absent.ends[end]
-        ends.append(AnyVertex(vertex.labels, vertex.where, vertex.ids) if place is None else place)
+        if place is not None:
+            ends.append(place)
+            continue
+        asked = vertex.labels, vertex.where, vertex.ids
+        places = [int(at == end) for at in range(2)]
+        negated = tuple(one.between(places) for one in absent.edge.negated)
+        ends.append(PossibleEnd(*asked, negated) if negated else AnyVertex(*asked))
     return NegatedEdge(ends[0], ends[1], edge.labels, edge.directed, edge.where, besides)
 
 

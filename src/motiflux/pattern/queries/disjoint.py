@@ -8,8 +8,8 @@ from dataclasses import replace
 from motiflux.pattern.elements import QueryEdge
 from motiflux.pattern.negated import NegatedEdge
 from motiflux.pattern.pattern import Pattern
-from motiflux.pattern.queries.absent_edges import negated_edge, negating, with_no_end
-from motiflux.pattern.queries.shapes import Shape
+from motiflux.pattern.queries.absent_edges import negating, with_edges, with_no_end
+from motiflux.pattern.queries.shapes import Absent, Shape
 
 Choice = tuple[tuple[QueryEdge, ...], tuple[NegatedEdge, ...]]
 """Edges that are there, and edges that are not."""
@@ -35,7 +35,7 @@ def disjoint_patterns(shape: Shape, *, homomorphic: bool) -> Iterator[Pattern]:
             found = [replace(whole, edges=edges, negated=negated)]
             for absent in shape.absent_edges:
                 if None not in absent.ends:
-                    found = [replace(one, negated=(*one.negated, negated_edge(absent))) for one in found]
+                    found = [one for pattern in found for one in _without_edge(pattern, absent)]
                     continue
                 no_others = negating(absent)
                 found = [
@@ -44,6 +44,17 @@ def disjoint_patterns(shape: Shape, *, homomorphic: bool) -> Iterator[Pattern]:
                     for one in with_no_end(pattern, absent, no_others, homomorphic=homomorphic)
                 ]
             yield from found
+
+
+def _without_edge(pattern: Pattern, absent: Absent) -> Iterator[Pattern]:
+    """Yield the patterns of the embeddings without an optional edge between two vertices.
+
+    Negated edges behind it are between these vertices, too.
+    """
+    joined = with_edges(pattern, absent, ())
+    assert joined is not None
+    for edges, negated in disjoint_choices([joined], (pattern.edges, pattern.negated)):
+        yield replace(pattern, edges=edges, negated=negated)
 
 
 def alternatives_with_lone_edges(shape: Shape) -> bool:
