@@ -3,7 +3,8 @@
 An edge to a new vertex is missing where all of its possible ends are images of the embedding already. So for
 each set of k vertices of the shape, the pattern with an edge to each of them is counted where the vertex has
 k possible ends in all: a number that each data vertex has, and that a condition on an attribute compares. An
-edge between two vertices of the shape is missing in all embeddings but those of the shape with the edge.
+edge between two vertices of the shape is missing in all embeddings but those of the shape with the edge. Its
+copies are not among those that are chosen, also within a span: patterns have it as a negated edge there.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from motiflux.comparisons import Within
 from motiflux.conditions import Comparison, Operator
 from motiflux.graph import AttributeTable, Column, Graph
 from motiflux.pattern import Pattern
-from motiflux.pattern.queries.absent_edges import NoOthers, with_edges, with_no_end
+from motiflux.pattern.queries.absent_edges import NoOthers, negated_edge, with_edges, with_no_end
 from motiflux.pattern.queries.gluing import Product
 from motiflux.pattern.queries.shapes import Absent, Shape
 from motiflux.pattern.where import joined
@@ -55,12 +56,14 @@ def counts_without(shape: Shape, request: Request, ends: PossibleEnds) -> Withou
     """Return the counts for a shape without its optional edges; None if rows have to be counted."""
     patterns = [case.parts[0].pattern for case in shape.cases]
     factors = [case.factor for case in shape.cases]
+    of_copies = request.copies or any(
+        isinstance(one, Within) for pattern in patterns for one in pattern.comparisons
+    )
     if (
-        request.copies
-        or len(shape.absent_edges) < len(shape.absent)
+        len(shape.absent_edges) < len(shape.absent)
         or not shape.is_connected
-        or any(isinstance(one, Within) for pattern in patterns for one in pattern.comparisons)
         or shape.skeleton.may_coincide
+        or (of_copies and any(None in one.ends or one.edge.negated for one in shape.absent_edges))
     ):
         return None
     homomorphic = request.semantics is Semantics.HOMOMORPHISM
@@ -68,6 +71,12 @@ def counts_without(shape: Shape, request: Request, ends: PossibleEnds) -> Withou
     for pattern, factor in zip(patterns, factors, strict=True):
         found[pattern] += factor
     for absent in shape.absent_edges:
+        if of_copies:
+            negated: Counter[Pattern] = Counter()
+            for pattern, factor in found.items():
+                negated[replace(pattern, negated=(*pattern.negated, negated_edge(absent)))] += factor
+            found = negated
+            continue
         if None not in absent.ends:
             for pattern, factor in list(found.items()):
                 joined_too = with_edges(pattern, absent, ())

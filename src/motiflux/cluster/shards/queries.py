@@ -118,8 +118,9 @@ def refusal(shape: Shape, found: object, request: Request) -> ArgumentError:
     """Return the error for a shape of which rows would have to be looked at one by one."""
     expected = "OPTIONAL edges that fewer vertices of the pattern may be the ends of"
     paths = [one for one in shape.absent if isinstance(one, AbsentPath)]
+    some = "OPTIONAL paths, and OPTIONAL edges to new vertices or with negated edges"
     if request.copies:
-        beside = "OPTIONAL" if shape.absent else "negated edges or comparisons between parts"
+        beside = some if shape.absent else "negated edges or comparisons between parts"
         return ArgumentError("copies", f"False beside {beside}, for a sharded graph", True)
     if shape.compares_parts:
         expected = "comparisons within one connected part"
@@ -133,7 +134,7 @@ def refusal(shape: Shape, found: object, request: Request) -> ArgumentError:
     elif shape.skeleton.may_coincide:
         expected = "no WALK or may_equal beside OPTIONAL"
     elif shape.absent and has_within(shape):
-        expected = "no WITHIN beside OPTIONAL"
+        expected = f"no WITHIN beside {some}"
     return ArgumentError("pattern", f"{expected}, for a sharded graph", found)
 
 
