@@ -33,6 +33,9 @@ CALLS: dict[str, Call] = {
     "sample": lambda cluster, graph, progress: cluster.sample(
         graph, TRIANGLE, 20, progress=progress
     ).to_numpy(),
+    "sample of a query": lambda cluster, graph, progress: cluster.sample(
+        graph, "(a)-[*1..3]-(b)", 20, progress=progress
+    ).to_arrow(),
     "census": lambda cluster, graph, progress: cluster.census(graph, progress=progress),
     "orbits": lambda cluster, graph, progress: cluster.orbits(graph, 3, progress=progress),
     "edge_orbits": lambda cluster, graph, progress: cluster.edge_orbits(graph, 4, progress=progress),
@@ -65,11 +68,13 @@ def test_progress_tells_what_was_found(ray: InlineRay, tmp_path: Path) -> None:
     with mf.Cluster() as cluster:
         made, graph = made_in(cluster, tmp_path, 4, memory=200_000)
         number = mf.count(graph, TRIANGLE)
-        for name in ("count", "count_per_vertex", "count_per_edge", "sample"):
+        of_query = mf.count(graph, "(a)-[*1..3]-(b)")
+        for name in ("count", "count_per_vertex", "count_per_edge", "sample", "sample of a query"):
             reports: list[mf.ProgressReport] = []
             CALLS[name](cluster, made, reports.append)
             found = [report.found for report in reports]
-            assert (found, found[-1]) == (sorted(found), number), name
+            expected = of_query if name == "sample of a query" else number
+            assert (found, found[-1]) == (sorted(found), expected), name
 
 
 @pytest.mark.parametrize("name", CALLS)
