@@ -512,7 +512,7 @@ def _formula_form(formula: Formula | None, place: Mapping[int, int], *, directed
 
 
 def _simplified(form: Any) -> Any:
-    """Return the form of a formula; of one that is a conjunction, that: A OR (A AND B) is A, one pattern.
+    """Return the form of a formula; of one that is a conjunction, that: A AND (B AND C), or A OR (A AND B).
 
     Parts about one vertex alone stay as they are: they are its condition.
     """
@@ -523,7 +523,10 @@ def _simplified(form: Any) -> Any:
 def _without_absorbed(form: Any) -> Any:
     if form is None or form[0] not in ("and", "or") or _is_of_one_vertex(form):
         return form
-    kind, parts = form[0], frozenset(map(_without_absorbed, form[1]))
+    kind, parts = form[0], set[Any]()
+    for part in map(_without_absorbed, form[1]):
+        nested = part[0] == kind and not _is_of_one_vertex(part)
+        parts |= part[1] if nested else {part}
     other = "and" if kind == "or" else "or"
     kept = frozenset(one for one in parts if not (one[0] == other and any(part in parts for part in one[1])))
     return next(iter(kept)) if len(kept) == 1 else (kind, kept)
