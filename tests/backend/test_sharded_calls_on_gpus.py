@@ -356,10 +356,12 @@ def test_queries_of_several_patterns_are_searched_on_gpus(
             mf.count(graph, query),
             f"{device}, {cluster._workers.gpus_told}, 2 shards",
         )
-    query = "(a)-[p*2..3]-(a)"
-    rows = cluster.match(made, query, device=device, names=True).to_arrow().to_pylist()
-    expected = mf.match(graph, query, names=True).to_arrow().to_pylist()
-    assert Counter(map(str, rows)) == Counter(map(str, expected))
+    parts = "(a)--(b), (c)--(d) WHERE id(a) = 2"
+    for query in ("(a)-[p*2..3]-(a)", parts, f"{parts} AND id(c) < id(b)"):
+        rows = cluster.match(made, query, device=device, names=True).to_arrow().to_pylist()
+        expected = mf.match(graph, query, names=True).to_arrow().to_pylist()
+        assert rows
+        assert Counter(map(str, rows)) == Counter(map(str, expected))
     assert set(ray.gpus_asked) == {1}
 
 

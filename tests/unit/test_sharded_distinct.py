@@ -70,14 +70,14 @@ def test_progress_and_limits_do_not_compare_all_distinct_rows_after_each_task(
 ) -> None:
     data, query = random_data(5, directed=False, most=30), "(a)--(b)--(c)"
     options: dict[str, Any] = {"limit": 10_000} if option == "limit" else {"progress": lambda report: None}
-    merge, merged = distinct._Distinct.merge, []
+    merge, merged = distinct._Kept.merge, []
 
     def noting(self: Any) -> None:
         if self._pending:
             merged.append((self._size, self._pending))
         merge(self)
 
-    monkeypatch.setattr(distinct._Distinct, "merge", noting)
+    monkeypatch.setattr(distinct._Kept, "merge", noting)
     for module in (jobs, cluster_rows):
         monkeypatch.setattr(module, "ROWS_OF_TASK", 20)
     with mf.Cluster() as cluster:
@@ -278,13 +278,13 @@ def test_tasks_return_no_more_images_than_decide_a_threshold(ray: InlineRay, tmp
         made: Any = cluster.shard([tmp_path / "star.npz"], tmp_path / "g", shards=2, memory=100_000)
         kept: list[int] = []
         with pytest.MonkeyPatch.context() as patch:
-            merge = distinct._Distinct.merge
+            merge = distinct._Kept.merge
 
             def noting(self: Any) -> None:
                 merge(self)
                 kept.append(max(map(len, self._kept)))
 
-            patch.setattr(distinct._Distinct, "merge", noting)
+            patch.setattr(distinct._Kept, "merge", noting)
             for having, most in {"count(b) >= 5": 5, "count(b) = 5": 6, "count(b) < 5": 5}.items():
                 kept.clear()
                 found = cluster.count(made, "(a)--(b)", distinct=["a"], having=having)

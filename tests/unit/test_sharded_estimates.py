@@ -12,6 +12,7 @@ import pytest
 import motiflux as mf
 from motiflux.cluster.shards import estimating, ranges
 from motiflux.cluster.shards.ranges import Ranges
+from motiflux.result.partial import partial_result
 from motiflux.statistics import GROUP, Tally, confidence_interval
 from tests.inline_ray import InlineRay, replace_ray
 
@@ -146,10 +147,108 @@ def test_an_estimate_of_a_query_adds_up_those_of_its_patterns(ray: InlineRay, tm
         assert found.low < found.value < found.high
         whole, one = cluster.estimate(made, [query, TRIANGLE], samples=10**9)
         assert (whole.estimator, whole.value, one.value) == ("exact", exact, mf.count(graph, TRIANGLE))
-        with pytest.raises(mf.ArgumentError, match="connected patterns"):
-            cluster.estimate(made, "(a)--(b), (c)--(d)")
         with pytest.raises(mf.ArgumentError, match="for a sharded graph"):
             cluster.estimate(made, "(a)--(b) OPTIONAL (b)-[*1..2]-(a)")
+
+
+PARTS = "(a)--(b), (c)--(d)"
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("query", [PARTS, f"{PARTS} WHERE NOT (a)--(c)", "(a)-[*1..2]-(b), (c)--(d)"])
+def test_products_of_estimates_hold_the_count(ray: InlineRay, tmp_path: Path, query: str) -> None:
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path)
+        for options in ({}, {"symmetry": "subgraphs"}, {"semantics": "homomorphism"}):
+            exact = mf.count(graph, query, **options)
+            given: dict[str, Any] = {"samples": 24 * GROUP, "confidence": 0.9999, **options}
+            found, other = (cluster.estimate(made, query, seed=seed, **given) for seed in (1, 2))
+            for one in (found, other):
+                assert (one.estimator, one.complete, one.confidence) == ("ranges", True, 0.9999)
+                assert one.low < one.value < one.high
+                assert one.low <= exact <= one.high
+                assert one.reason is not None
+                assert "estimates that hold at once" in one.reason
+            assert found.value != other.value
+        ray.loses = 0.05
+        again = cluster.estimate(made, query, seed=1, **given)
+        assert (again.value, again.low, again.high) == (found.value, found.low, found.high)
+
+
+@pytest.mark.turns(2)
+def test_a_relative_error_holds_for_products(ray: InlineRay, tmp_path: Path) -> None:
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path, 9_000)
+        exact = mf.count(graph, PARTS)
+        found = cluster.estimate(made, PARTS, rel_error=0.9, seed=1)
+        assert (found.estimator, found.complete, found.confidence) == ("ranges", True, 0.95)
+        assert found.relative_error <= 0.9
+        assert found.low <= exact <= found.high
+
+
+def test_samples_that_tell_too_little_of_parts_have_all_counted(ray: InlineRay, tmp_path: Path) -> None:
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path)
+        exact = mf.count(graph, PARTS)
+        few = cluster.estimate(made, PARTS, samples=GROUP)
+        assert (few.estimator, few.complete, few.samples) == ("ranges", True, 3 * GROUP)
+        assert few.low <= exact <= few.high
+        wanted = cluster.estimate(made, PARTS, samples=3 * GROUP, rel_error=0.1)
+        assert (wanted.value, wanted.low, wanted.high, wanted.estimator) == (exact, exact, exact, "exact")
+        assert wanted.reason is not None
+        assert wanted.reason.endswith("samples told too little")
+        precise = cluster.estimate(made, PARTS, rel_error=0.001)
+        assert (precise.value, precise.low, precise.high, precise.estimator) == (exact, exact, exact, "exact")
+
+
+def test_parts_that_are_not_connected_are_counted(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = PARTS
+    monkeypatch.setattr(estimating, "expected_parts", lambda graph, planned: 1.0)
+    every: list[mf.EstimateProgress] = []
+    with mf.Cluster() as cluster:
+        made, graph = made_in(cluster, tmp_path)
+        for symmetry, semantics in (
+            ("embeddings", "isomorphism"),
+            ("subgraphs", "isomorphism"),
+            ("embeddings", "homomorphism"),
+        ):
+            options: dict[str, Any] = {"symmetry": symmetry, "semantics": semantics}
+            exact = int(mf.count(graph, query, **options))
+            found = cluster.estimate(made, query, samples=GROUP, progress=every.append, **options)
+            assert (found.value, found.low, found.high, found.confidence) == (exact, exact, exact, 1.0)
+            assert (found.estimator, found.complete, found.samples) == ("exact", True, 0)
+            assert found.device == cluster.estimate(made, TRIANGLE, samples=GROUP).device
+            assert found.reason is not None
+            assert found.reason.endswith("all of it was counted, which takes less time than samples")
+        assert all(isinstance(one, mf.EstimateCounting) for one in every)
+        assert every[-1].done == every[-1].total  # type: ignore[attr-defined]
+        late = cluster.estimate(made, query, timeout=0.0)
+        assert (late.low, late.high, late.complete, late.estimator) == (0.0, np.inf, False, "none")
+        assert late.warning == "time was up before all patterns were counted"
+        paths = "(a)-[*1..2]-(b), (c)--(d) WHERE NOT (a)--(c)"
+        both = cluster.estimate(made, [paths, TRIANGLE], samples=10**9)
+        assert [one.value for one in both] == mf.count(graph, [paths, TRIANGLE])
+        with pytest.raises(mf.ArgumentError, match="semantics: expected 'isomorphism' or 'homomorphism'"):
+            cluster.estimate(made, query, semantics="induced")
+        with pytest.raises(mf.ArgumentError, match="one connected part beside OPTIONAL"):
+            cluster.estimate(made, f"{query} OPTIONAL (b)--(e)")
+
+
+def test_an_interrupted_count_of_parts_is_no_estimate(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(point: mf.EstimateProgress) -> None:
+        raise KeyboardInterrupt
+
+    with mf.Cluster() as cluster:
+        made, _ = made_in(cluster, tmp_path, 300)
+        for parts in (1e12, 1.0):  # drawn, and counted
+            monkeypatch.setattr(estimating, "expected_parts", lambda graph, planned, parts=parts: parts)
+            with pytest.raises(KeyboardInterrupt) as caught:
+                cluster.estimate(made, PARTS, progress=interrupt)
+            assert partial_result(caught.value) is None
 
 
 def test_an_estimate_that_nothing_matches_names_the_device(ray: InlineRay, tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def known_refusals(call: str, query: str, options: dict[str, Any]) -> tuple[str,
         return () if beside is None else (f"copies: expected False beside {beside}",)
     if optional and options["semantics"] == "induced" and query not in OPTIONAL_WITHIN:
         return ("expected 'isomorphism' or 'homomorphism' beside OPTIONAL edges to new vertices",)
-    return ("a connected pattern for rows",) if call == "match" and query in SEVERAL_PARTS else ()
+    return ()
 
 
 def check_refusal(error: Exception, allowed: tuple[str, ...]) -> None:
@@ -398,7 +398,6 @@ def refusals_of(features: frozenset[str], call: str, options: dict[str, Any]) ->
         "no negated edges to any vertex behind OPTIONAL edges between two": call == "match"
         and optional
         and "negated" in features,
-        "a connected pattern for rows": call == "match" and "parts" in features,
         "beside OR across edges": call == "match" and features >= {"or", "negated"},
         "rows of at most 128 patterns": call == "match",
     }
@@ -698,21 +697,14 @@ REFUSED: list[tuple[str, str | None, str]] = [
         "no WITHIN beside OPTIONAL",
         "no WITHIN beside OPTIONAL edges to new vertices",
     ),
-    (
-        "(a)--(b), (c)--(d) WHERE a.x < c.x",
-        "pattern: expected comparisons within one connected part, for a sharded graph",
-        "list its parts one by one",
-    ),
-    ("(a)--(b), (c)--(d)", None, "a connected pattern for rows of a sharded graph"),
-    ("(a)--(b), (c)--(d) OPTIONAL (b)--(e)", "one connected part beside OPTIONAL", "list its parts"),
     *(
         (query, told, told)
         for query, told in [
+            ("(a)--(b), (c)--(d) OPTIONAL (b)--(e)", "one connected part beside OPTIONAL"),
             ("(a)--(b) OPTIONAL (b)-[*1..2]-(c:1)", "OPTIONAL paths of one edge or more to any vertex"),
             ("WALK (a)-[*3]-(b) OPTIONAL (b)--(c)", "no WALK or may_equal beside OPTIONAL"),
         ]
     ),
-    ("(a)--(b), (c)--(d) RETURN DISTINCT a", "a connected pattern for rows", "a connected pattern for rows"),
     ("(a)--(b) WHERE NOT (a)-[:1]-() OR NOT (b)-[:0]-()", None, "beside OR across edges"),
     (
         "(a)--(b)--(c) OPTIONAL (a)-[:0]-(c) WHERE NOT (a)-[:1]-()",
@@ -799,8 +791,12 @@ def test_explain_tells_the_plan_of_each_pattern(ray: InlineRay, tmp_path: Path) 
         assert isinstance(ran, mf.QueryExplanation)
         assert [one.report.pattern.text for one in ran.parts] == searched
         assert whole == mf.count(data.graph(), query)
-        with pytest.raises(mf.ArgumentError, match="comparisons within one connected part"):
-            cluster.explain(made, "(a)--(b), (c)--(d) WHERE a.x < c.x")
+        told = cluster.explain(made, "(a)--(b), (c)--(d) WHERE a.x < c.x", analyze=True)
+        assert isinstance(told, mf.QueryExplanation)
+        assert "  rows    (a)--(b); (c)--(d): counted one by one" in told
+        assert "  search  1 of 2 patterns: the others are the same but for names" in told
+        (edge,) = [one.report.actual.count for one in told.parts if one.report.actual is not None]
+        assert edge == mf.count(data.graph(), "(a)--(b)")
 
 
 def test_patterns_that_differ_in_names_and_numbers_alone_are_alike() -> None:

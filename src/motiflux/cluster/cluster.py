@@ -312,10 +312,10 @@ class Cluster(Connected):
         Tasks list the rows of patterns, of queries whose patterns are connected, and distinct rows of
         patterns. Rows of disconnected patterns, and distinct rows of a `Query`, pass through the driver,
         which holds what `motiflux.match` holds: all parts but one, and the different rows.
-        Rows of a sharded graph are ids of vertices, without columns of edges and attributes; it takes a
-        `Query` whose patterns are connected. Distinct rows have to fit into the graph's `memory` here,
-        with the images that decide thresholds. With ``device="cuda"``, each task has one GPU; CPUs find
-        distinct rows, and a `Query` has other rows in a sharded graph only.
+        Rows of a sharded graph are ids of vertices, without columns of edges and attributes. Distinct rows,
+        with the images that decide thresholds, and the rows of all parts but one have to fit into the
+        graph's `memory` here. With ``device="cuda"``, each task has one GPU; CPUs find distinct rows, and a
+        `Query` has other rows in a sharded graph only.
 
         Parameters
         ----------
@@ -433,7 +433,9 @@ class Cluster(Connected):
 
         In a sharded graph, a sample is the exact count of a range of entries, the estimator is ``"ranges"``,
         and all entries are counted where that is less work: unless the rows take some ten times `memory`; a
-        `progress` function gets `EstimateCounting` objects then. For a seed the estimate is the same on any
+        `progress` function gets `EstimateCounting` objects then. Disconnected patterns are estimated by sums
+        of products of such estimates, which hold at once; progress is that of one after another, and of no
+        number where all is counted. For a seed the estimate is the same on any
         number of workers, except with a timeout.
         """
         gpus = self._on_gpus(graph, options)

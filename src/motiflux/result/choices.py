@@ -46,11 +46,7 @@ class Choices:
 
     def holds(self, block: VertexArray) -> NDArray[np.bool_]:
         """Return which rows of a block have a choice."""
-        native = _native.RowChoices(self._found.native, np.ascontiguousarray(block), 1)
-        found = np.zeros(len(block), dtype=bool)
-        while native.finished is False:
-            found[native.next(_MOST_CHOICES, None)[0]] = True
-        return found
+        return holding(self._found.native, block)
 
     def of(self, block: VertexArray) -> VertexArray:
         """Return all choices of the rows of a block, as `ChoicesOfBlock.next` does."""
@@ -102,6 +98,15 @@ class ChoicesOfBlock:
     def complete(self) -> bool:
         """Whether time was never up."""
         return self._native.finished is not None
+
+
+def holding(comparisons: _native.Comparisons, block: VertexArray) -> NDArray[np.bool_]:
+    """Return which rows of a block have a choice of copies."""
+    native = _native.RowChoices(comparisons, np.ascontiguousarray(block), 1)
+    found = np.zeros(len(block), dtype=bool)
+    while native.finished is False:
+        found[native.next(_MOST_CHOICES, None)[0]] = True
+    return found
 
 
 def edges_of_copies(graph: Graph, copies: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -19,6 +19,7 @@ from motiflux.pattern.queries.gluing import Product, products_of
 from motiflux.pattern.queries.shapes import Shape
 from motiflux.pattern.queries.symmetry import automorphisms_of, distinct_shapes
 from motiflux.request.deadline import Deadline
+from motiflux.request.engine import Ran
 from motiflux.request.progress import FoundSoFar, of_equal_parts
 from motiflux.request.reports import ProgressCallback
 from motiflux.request.request import Request
@@ -35,6 +36,8 @@ class PatternCounter(Protocol):
 
     graph: Graph
     """The graph, or one of its direction and labels."""
+    lister: Ran
+    """Who lists rows that are counted one by one."""
     stops_at_limits: bool
     """Whether a search may stop once the limit of a query is passed by the count of one of its patterns."""
 
@@ -62,6 +65,7 @@ class PatternCounter(Protocol):
 class LocalCounter:
     """Counts in a graph of this process."""
 
+    lister = Ran("cpu", "cpu", "nothing was counted")
     stops_at_limits = False
 
     def __init__(self, graph: Graph) -> None:
@@ -356,14 +360,15 @@ class _Counter:
         counts = [found for key in one.counted if (found := self._found.get(key.key)) is not None]
         first = max(counts, key=lambda count: count.seconds, default=None)
         plan_seconds = sum(count.plan_seconds for count in counts)
+        lister = self._where.lister
         return Count(
             total,
             complete=complete,
             seconds=max(0.0, self._deadline.elapsed() - plan_seconds),
             plan_seconds=plan_seconds,
-            engine="cpu" if first is None else first.engine,
-            device="cpu" if first is None else first.device,
-            reason="nothing was counted" if first is None else first.reason,
+            engine=lister.engine if first is None else first.engine,
+            device=lister.device if first is None else first.device,
+            reason=lister.why if first is None else first.reason,
         )
 
     def _value(self, term: Term) -> tuple[int, bool]:

@@ -92,12 +92,18 @@ def estimate_sum(
     estimate
         Estimates one pattern.
     """
-    found: list[tuple[Estimate, float]] = []
+    rules = replace(call.rules, groups=max(1, call.rules.groups // len(patterns)))
+    found = estimate_each(patterns, replace(call, rules=rules), estimate)
+    return combined([(one, factor) for one, (*_, factor) in zip(found, patterns, strict=True)])
+
+
+def estimate_each(
+    patterns: Sequence[Weighted], call: Estimating, estimate: Callable[[Pattern, Estimating], Estimate]
+) -> list[Estimate]:
+    """Return the estimate of each of some patterns, which share the time of the call; see `estimate_sum`."""
+    found: list[Estimate] = []
     callbacks = _equal_parts(call.callback, len(patterns))
-    for number, ((pattern, symmetry, graph, factor), callback) in enumerate(
-        zip(patterns, callbacks, strict=True)
-    ):
-        rules = replace(call.rules, groups=max(1, call.rules.groups // len(patterns)))
+    for number, ((pattern, symmetry, graph, _), callback) in enumerate(zip(patterns, callbacks, strict=True)):
         request = replace(call.request, symmetry=symmetry)
         if request.timeout is not None:
             left = max(0.0, request.timeout - (time.perf_counter() - call.started))
@@ -106,16 +112,15 @@ def estimate_sum(
             call,
             graph=graph or call.graph,
             request=request,
-            rules=rules,
             seed=(call.seed + number * _STEP) % _SEEDS,
             callback=callback,
         )
         try:
-            found.append((estimate(pattern, one), factor))
+            found.append(estimate(pattern, one))
         except KeyboardInterrupt as stop:
             replace_partial(stop, None)  # the estimate of one pattern is none of the query
             raise
-    return combined(found)
+    return found
 
 
 def _equal_parts(callback: EstimateCallback | None, number: int) -> Iterator[EstimateCallback | None]:

@@ -9,8 +9,8 @@ in which vertices coincide are taken off by inclusion and exclusion over the pai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,11 @@ from motiflux import _native
 from motiflux.comparisons import Relation
 from motiflux.conditions import Operator
 from motiflux.graph import Graph
-from motiflux.graph.copies import Form, vertex_values
+from motiflux.graph.copies import ColumnKey, Form, vertex_values
 from motiflux.pattern.queries.shapes import Case, Part, PartsTogether
 from motiflux.plan.bind import BoundEdge, BoundPattern, bind
-from motiflux.plan.comparisons.bound import BoundComparison, BoundVariable
-from motiflux.plan.comparisons.native import comparisons_of_rows, native_comparison
+from motiflux.plan.comparisons.bound import BoundComparison, BoundComparisons, BoundVariable
+from motiflux.plan.comparisons.native import NativeComparisons, comparisons_of_rows, native_comparison
 from motiflux.request.deadline import OutOfTimeError
 from motiflux.result.images import written
 from motiflux.result.rows import RowSource
@@ -47,35 +47,110 @@ class NotSeparateError(Exception):
     """Combinations have to be listed: rows have several values of which no order decides, or too many."""
 
 
+class ValuedRows(Protocol):
+    """Finds the values of the rows of a part on its side of the comparison."""
+
+    def valued(self, rows: VertexArray) -> Iterator[tuple[VertexArray, Values]]:
+        """Yield rows and their values.
+
+        Raises
+        ------
+        OutOfTimeError, NotSeparateError
+            Time was up; a row has several values and must have one.
+        """
+
+
+Operand: TypeAlias = tuple[int, int]
+"""The position of a variable among those of the bound pattern of all parts, and the column."""
+ValuedPartOf: TypeAlias = Callable[[int, Operand, np.ufunc | None], ValuedRows]
+"""Returns what finds the values of a part, by its number; see `ValuedPart`."""
+
+
+class Looked(Protocol):
+    """What comparisons within a part look at."""
+
+    def of_vertices(self, key: ColumnKey) -> tuple[Values, NDArray[np.bool_] | None]:
+        """Return the values of vertices, as `vertex_values` does."""
+
+    def native(
+        self, bound: BoundComparisons, edges: Sequence[BoundEdge], size: int, variables: Sequence[int]
+    ) -> NativeComparisons:
+        """Return the comparisons of rows of `size` vertices.
+
+        Parameters
+        ----------
+        variables
+            The positions of the variables among those of all parts.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _LookedAtGraph:
+    """All values and copies of a graph."""
+
+    graph: Graph
+
+    def of_vertices(self, key: ColumnKey) -> tuple[Values, NDArray[np.bool_] | None]:
+        return vertex_values(self.graph, key)
+
+    def native(
+        self, bound: BoundComparisons, edges: Sequence[BoundEdge], size: int, variables: Sequence[int]
+    ) -> NativeComparisons:
+        del variables
+        return comparisons_of_rows(self.graph, bound, edges, size)
+
+
+def related_parts(
+    graph: Graph,
+    case: Case,
+    same: Sequence[SameCells],
+    *,
+    every: bool,
+    seconds_left: Callable[[], float | None],
+) -> RelatedParts:
+    """Return what counts the combinations of rows of a graph; see `RelatedParts`.
+
+    Parameters
+    ----------
+    seconds_left
+        How long the call may still take.
+    """
+    assert case.joint is not None
+    bound, looked = _bound(graph, case.joint, every=every), _LookedAtGraph(graph)
+
+    def valued(number: int, operand: Operand, kept: np.ufunc | None) -> ValuedRows:
+        return ValuedPart(looked, bound, case.parts[number], operand, kept, seconds_left)
+
+    return RelatedParts(bound, case, same, every=every, valued=valued)
+
+
 class RelatedParts:
     """Counts the combinations of rows of two parts that one comparison joins.
 
     Parameters
     ----------
+    bound
+        All parts as one pattern.
     same
         From `coinciding`.
     every
         Whether choices of copies are counted, not embeddings.
-    seconds_left
-        How long the call may still take.
     """
 
     def __init__(
         self,
-        graph: Graph,
+        bound: BoundPattern,
         case: Case,
         same: Sequence[SameCells],
         *,
         every: bool,
-        seconds_left: Callable[[], float | None],
+        valued: ValuedPartOf,
     ) -> None:
-        assert case.joint is not None
         number = _joining(case)
         assert number is not None
-        bound = _bound(graph, case.joint, every=every)
         assert bound.comparisons is not None
         relation = bound.comparisons.comparisons[number]
-        first, second = case.parts
+        _, second = case.parts
         own = bound.comparisons.variables[relation.left], bound.comparisons.variables[relation.right]
         self._left = _is_of(own[0], bound.edges, second)
         self._relation = native_comparison(
@@ -87,8 +162,8 @@ class RelatedParts:
         if self._left:
             operands, kept = operands[::-1], kept[::-1]
         self._first, self._second = (
-            _ValuedPart(graph, bound, part, operand, values, seconds_left)
-            for part, operand, values in zip((first, second), operands, kept, strict=True)
+            valued(at, operand, values)
+            for at, (operand, values) in enumerate(zip(operands, kept, strict=True))
         )
 
     def count(self, source: RowSource | None, held: VertexArray, limit: int | None) -> tuple[int, bool]:
@@ -149,13 +224,15 @@ class RelatedParts:
         return total
 
 
-class _ValuedPart:
-    """Finds the values of the rows of a part on its side of the comparison.
+class ValuedPart:
+    """Finds the values of the rows of a part; see `ValuedRows`.
 
     Parameters
     ----------
+    looked
+        What comparisons look at.
     operand
-        The position of the variable among those of the bound pattern of all parts, and the column.
+        The value of the part that is compared with the other part.
     kept
         `np.minimum` or `np.maximum`: each row once, with its least or greatest value. `np.equal`: each row
         once, if it has one value. None: each choice of copies.
@@ -163,10 +240,10 @@ class _ValuedPart:
 
     def __init__(
         self,
-        graph: Graph,
+        looked: Looked,
         bound: BoundPattern,
         part: Part,
-        operand: tuple[int, int],
+        operand: Operand,
         kept: np.ufunc | None,
         seconds_left: Callable[[], float | None],
     ) -> None:
@@ -199,10 +276,10 @@ class _ValuedPart:
         self._values: Values
         self._absent: NDArray[np.bool_] | None = None
         if self._vertex is not None:
-            self._values, self._absent = vertex_values(graph, key)
+            self._values, self._absent = looked.of_vertices(key)
         self._native: _native.Comparisons | None = None
         if edges:
-            found = comparisons_of_rows(graph, mine, edges, len(part.vertices))
+            found = looked.native(mine, edges, len(part.vertices), own)
             self._native = found.native
             self._at = found.order.index(number)
             if (index := found.indexes[self._at]) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from motiflux.api.queries.absent import AbsentEdge
 from motiflux.api.queries.absent_paths import AbsentPaths
 from motiflux.api.queries.checks import check_apart, check_symmetry_of
 from motiflux.api.queries.induced import without_induced
-from motiflux.api.queries.related_parts import NotSeparateError, RelatedParts, coinciding, joins, same_rows
+from motiflux.api.queries.related_parts import NotSeparateError, coinciding, joins, related_parts, same_rows
 from motiflux.errors import ArgumentError, PatternError
 from motiflux.graph import Graph
 from motiflux.pattern import Query, QueryVertex
@@ -152,7 +153,7 @@ class CaseSearch:
         else:
             source = self._beside()
             if listing.request.semantics is not Semantics.HOMOMORPHISM:
-                source = ChangedRows(source, partial(_different, self._rivals()))
+                source = ChangedRows(source, partial(different, self._rivals()))
         if self.case.joint is not None:
             source = self._chosen(source, self.case.joint)
         return ChangedRows(source, partial(of_case, number, width, filters))
@@ -171,7 +172,7 @@ class CaseSearch:
         if same is None:
             return None
         every = listing.edges == "all"
-        related = RelatedParts(listing.graph, case, same, every=every, seconds_left=self._deadline.left)
+        related = related_parts(listing.graph, case, same, every=every, seconds_left=self._deadline.left)
         held, complete = self._held(1)
         if not complete:
             return 0, False
@@ -199,16 +200,8 @@ class CaseSearch:
         return ChangedRows(chosen, lambda rows: rows[:, columns])
 
     def _rivals(self) -> list[tuple[int, int]]:
-        """Return the columns of rows of all parts beside each other that two parts must not share."""
-        found: list[tuple[int, int]] = []
-        before: list[tuple[int, QueryVertex]] = []
-        first = 0
-        for part, width in zip(self.case.parts, self.columns.widths, strict=True):
-            own = [(first + at, vertex) for at, vertex in enumerate(part.pattern.vertices)]
-            found += [(x, y) for x, one in before for y, other in own if both_vertices(one, other)]
-            before += own
-            first += len(own) if self.case.joint is not None else width
-        return found
+        joint = self.case.joint is not None
+        return rivals_of(self.case, None if joint else self.columns.widths)
 
     def _beside(self) -> RowSource:
         """Return the rows of the parts beside each other: those of all but the largest are held."""
@@ -236,6 +229,25 @@ class CaseSearch:
                 " found more: write the part with the most rows first, or list the parts one by one"
             )
         return rows, complete
+
+
+def rivals_of(case: Case, widths: Sequence[int] | None = None) -> list[tuple[int, int]]:
+    """Return the columns of rows of all parts beside each other that two parts must not share.
+
+    Parameters
+    ----------
+    widths
+        The number of columns of the rows of each part; None: that of its vertices.
+    """
+    found: list[tuple[int, int]] = []
+    before: list[tuple[int, QueryVertex]] = []
+    first = 0
+    for number, part in enumerate(case.parts):
+        own = [(first + at, vertex) for at, vertex in enumerate(part.pattern.vertices)]
+        found += [(x, y) for x, one in before for y, other in own if both_vertices(one, other)]
+        before += own
+        first += len(own) if widths is None else widths[number]
+    return found
 
 
 def columns_of(listing: Listing, shape: Shape, case: Case) -> CaseColumns:
@@ -268,23 +280,23 @@ def filters_of(
         others = Witnesses(graph, pattern, request.threads)
         negated = [one for one in pattern.negated if one not in case.pattern.negated]
         absent_too = [AbsentEdge(graph, absent_of_negated(one), request) for one in negated]
-        filters.append(partial(_kept, columns, partial(_is_not_case, others, absent_too)))
+        filters.append(partial(kept, columns, partial(_is_not_case, others, absent_too)))
     for absent in (*shape.absent, *case.apart):
         if isinstance(absent, AbsentPath):
             tests = AbsentPaths(graph, absent, request, deadline).holds
         else:
             tests = AbsentEdge(graph, absent, request).holds
-        filters.append(partial(_kept, columns, tests))
+        filters.append(partial(kept, columns, tests))
     if request.symmetry is Symmetry.SUBGRAPHS and not shape.is_pattern:
         images = images_of(shape.skeleton, directed=graph.directed)
         if len(images) > 1:
-            filters.append(partial(_kept, columns, partial(come_first, images)))
+            filters.append(partial(kept, columns, partial(come_first, images)))
     return filters
 
 
-def _kept(
-    columns: CaseColumns, holds: Callable[[VertexArray], NDArray[np.bool_]], block: VertexArray
-) -> VertexArray:
+def kept(
+    columns: CaseColumns, holds: Callable[[NDArray[Any]], NDArray[np.bool_]], block: NDArray[Any]
+) -> NDArray[Any]:
     """Return the rows whose vertices satisfy a test."""
     return block[holds(columns.vertices(block))]
 
@@ -299,7 +311,7 @@ def _is_not_case(
     return found
 
 
-def _different(rivals: Sequence[tuple[int, int]], rows: VertexArray) -> VertexArray:
+def different(rivals: Sequence[tuple[int, int]], rows: NDArray[Any]) -> NDArray[Any]:
     """Return the rows that have no vertex in two of the columns."""
     fits = np.ones(len(rows), dtype=bool)
     for first, second in rivals:

@@ -62,18 +62,25 @@ class ColumnsOfIds(RowColumns):
 class QueryIds:
     """The query of rows, and whether columns have the names of its vertices.
 
-    Rows have the number of their pattern, then ids of its vertices, as many as the largest pattern has.
+    Rows have the number of their case, then ids of the vertices of its parts, up to the widest case.
 
     Parameters
     ----------
-    shapes
-        Of each pattern, the shape that it is a pattern of, with the same vertices.
+    cases
+        The cases that are listed, each with its shape.
     """
 
     query: Query
     names: bool
-    patterns: tuple[Pattern, ...]
-    shapes: tuple[Shape, ...]
+    cases: tuple[tuple[Shape, Case], ...]
+
+    @classmethod
+    def of_patterns(
+        cls, query: Query, names: bool, patterns: Sequence[Pattern], shapes: Sequence[Shape]
+    ) -> QueryIds:
+        """Return the columns of patterns, each of which has the vertices of its shape."""
+        cases = [Case((Part(one, tuple(range(one.num_vertices))),), ()) for one in patterns]
+        return cls(query, names, tuple(zip(shapes, cases, strict=True)))
 
     @property
     def pattern(self) -> Query:
@@ -84,15 +91,17 @@ class QueryIds:
         return f"QueryIds({self.query.text!r}, {self.names})"
 
 
+def ids_of_case(shape: Shape, case: Case) -> CaseColumns:
+    """Return the columns of the rows of a case: ids of the vertices of its parts."""
+    parts = tuple(ColumnsOfIds(IdColumns(part.pattern, names=False)) for part in case.parts)
+    return CaseColumns(shape, case, parts, (False,) * len(parts))
+
+
 class QueryColumnsOfIds(QueryColumns):
     """Columns of rows of a query that have ids already."""
 
     def __init__(self, columns: QueryIds) -> None:
-        cases = []
-        for pattern, shape in zip(columns.patterns, columns.shapes, strict=True):
-            part = Part(pattern, tuple(range(pattern.num_vertices)))
-            of_part = ColumnsOfIds(IdColumns(pattern, columns.names))
-            cases.append(CaseColumns(shape, Case((part,), ()), (of_part,), (False,)))
+        cases = [ids_of_case(shape, case) for shape, case in columns.cases]
         super().__init__(no_graph(), columns.query, cases, names=columns.names)
 
     def _named(self, vertices: Any) -> NDArray[Any]:

@@ -80,6 +80,15 @@ def refuse_lost_copies(layout: Layout, copies: bool) -> None:
         )
 
 
+def described_of(graph: ShardedGraph) -> Graph:
+    """Return the sketch of a graph with the names and kinds of all attributes, without values."""
+    return replace(
+        graph.sketch,
+        vertex_attributes=graph.layout.attribute_table(),
+        edge_attributes=graph.layout.edge_attribute_table(),
+    )
+
+
 def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narrowed:
     """Return a pattern without conditions that shards judge, and what these say.
 
@@ -90,11 +99,7 @@ def narrowed(graph: ShardedGraph, pattern: Pattern, deadline: Deadline) -> Narro
     OutOfTimeError
         Time was up before the servers had judged all conditions.
     """
-    described = replace(
-        graph.sketch,
-        vertex_attributes=graph.layout.attribute_table(),
-        edge_attributes=graph.layout.edge_attribute_table(),
-    )
+    described = described_of(graph)
     alone = negated_alone(pattern, graph.layout.directed)
     every = [edge.where for edge in pattern.edges]
     every += [one.where for edge in pattern.negated for one in (edge, *_behind(edge))]
@@ -264,26 +269,44 @@ def _compared(
 ) -> tuple[dict[str, Column], dict[str, Column]]:
     """Return the compared attributes of the vertices and of the edges of the sketch.
 
-    Strings are ranked then.
+    They are ready to be compared then.
 
     Raises
     ------
     PatternError
         Integers need 64 bits without a sign.
     """
-    if bound.comparisons is None:
+    keys = ready_to_compare(graph, pattern, bound, deadline)
+    if not keys:
         return {}, {}
+    found: list[dict[str, Column]] = []
+    for of, values in ((VERTEX, vertex_attributes_of_sketch), (EDGE, edge_attributes_of_sketch)):
+        names = [key.attribute for whose, key in keys if whose == of]
+        found.append(values(graph, tuple(dict.fromkeys(names)), deadline) if names else {})
+    return found[0], found[1]
+
+
+def ready_to_compare(
+    graph: ShardedGraph, pattern: Pattern, bound: BoundPattern, deadline: Deadline
+) -> list[tuple[str, ColumnKey]]:
+    """Return the compared attributes, and whose they are: `VERTEX` or `EDGE`. Their strings are ranked then.
+
+    Raises
+    ------
+    PatternError
+        Integers need 64 bits without a sign.
+    OutOfTimeError
+        Time was up.
+    """
+    if bound.comparisons is None:
+        return []
     variables = bound.comparisons.variables
     keys = [(VERTEX if one.edge is None else EDGE, key) for one in variables for key in one.columns]
     _check_greatest(graph, pattern, keys, deadline)
     ranked = [Ranked.of(key, of) for of, key in keys if key.form is Form.RANK]
     for among in dict.fromkeys(one.among for one in ranked):
         make_ranks(graph.folder, graph.layout, among, graph.memory, partial(ask_servers, graph, deadline))
-    found: list[dict[str, Column]] = []
-    for of, values in ((VERTEX, vertex_attributes_of_sketch), (EDGE, edge_attributes_of_sketch)):
-        names = [key.attribute for whose, key in keys if whose == of]
-        found.append(values(graph, tuple(dict.fromkeys(names)), deadline) if names else {})
-    return found[0], found[1]
+    return keys
 
 
 def _check_greatest(

@@ -6,17 +6,20 @@ With thresholds, images are those of a row and of vertices that are counted, as 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motiflux.api.matching import DEFAULT_BATCH_ROWS
 from motiflux.api.projecting import refuse_copies
 from motiflux.api.queries.distinct import check_options
 from motiflux.cluster.rows import RowSearch
 from motiflux.cluster.shards.columns import IdColumns
-from motiflux.cluster.shards.image_tables import Images, ImageTable, bytes_of_row, held, tables_of
+from motiflux.cluster.shards.image_tables import Images, bytes_of_row, held, tables_of
+from motiflux.cluster.shards.parts import PartsRows, Searching, has_parts
 from motiflux.cluster.shards.query_tasks import ImageRows, distinct_of_query
 from motiflux.cluster.shards.row_tasks import (
     PlannedRows,
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
     from motiflux.cluster.workers import Workers
 
+IdRows = NDArray[np.int64]
+
 COPIES = 3
 """Copies of all images while new ones are put among them."""
 _MERGED = 1 << 16
@@ -53,33 +58,23 @@ _LOOKED = 8
 """The same where their number is asked for: this part of those that are kept already."""
 
 
-class _Distinct(RowSearch):
-    """A listing of which the driver keeps the different images of some vertices."""
+class _Kept:
+    """The different images of some vertices, and the rows that they tell.
 
-    def __init__(self, images: DistinctImages, tasks: ShardedRows, request: Request, call: str) -> None:
-        super().__init__(images.workers, tasks, request, tasks.slots)
-        self.name = f"{call} {images.workers.pattern}"
-        self._call, self._projection, self._tables = call, images.projection, images.tables
-        self._most = images.graph.memory // COPIES
+    Parameters
+    ----------
+    call
+        The call that keeps them, for errors.
+    memory
+        Bytes for them, and for copies while new ones are put among them.
+    """
+
+    def __init__(self, call: str, projection: Projection, memory: int) -> None:
+        self._call, self._projection, self._tables = call, projection, tables_of(projection)
+        self._most = memory // COPIES
         self._kept = [table.joined([]) for table in self._tables]
         self._new: list[list[Images]] = [[] for _ in self._tables]
         self._number: int | None = 0
-
-    @property
-    def over(self) -> bool:
-        """Whether a limit is passed."""
-        limit = self.request.limit
-        return limit is not None and self._number is not None and self._number > limit
-
-    def take(self, order: Order, done: Done) -> None:
-        """Take the images of a task."""
-        self.note(order, done, len(done.value[0]))
-        for new, found in zip(self._new, done.value, strict=True):
-            new.append(found)
-        if self.request.limit is not None:
-            self.about()
-        if self._pending > max(_MERGED, self._size):
-            self.merge()
 
     @property
     def _size(self) -> int:
@@ -89,19 +84,26 @@ class _Distinct(RowSearch):
     def _pending(self) -> int:
         return sum(len(one) for new in self._new for one in new)
 
-    @property
-    def _ended(self) -> bool:
-        return self.shares.done == self.shares.units
+    def add(self, images: Sequence[Images]) -> None:
+        """Add images to each table, of which some may be there."""
+        for new, found in zip(self._new, images, strict=True):
+            new.append(found)
+        if self._pending > max(_MERGED, self._size):
+            self.merge()
 
-    def about(self) -> int:
-        """Return the number of different rows so far; all are counted once all tasks have ended.
+    def passes(self, limit: int | None) -> bool:
+        """Whether more rows than a limit are known."""
+        return limit is not None and self._number is not None and self._number > limit
+
+    def about(self, *, all_there: bool) -> int:
+        """Return the number of different rows so far; all are counted once all images are there.
 
         So dropping rows that were met twice takes a time in proportion to all rows, not to tasks times rows.
         """
-        if self._ended or self._pending * _LOOKED > self._size:
+        if all_there or self._pending * _LOOKED > self._size:
             self.merge()
         if self._number is None:
-            self._number = len(self.rows(complete=self._ended))
+            self._number = len(self.rows(complete=all_there))
         return self._number
 
     def merge(self) -> None:
@@ -132,16 +134,50 @@ class _Distinct(RowSearch):
             "open it with more memory=, name fewer vertices"
         )
 
-    def rows(self, *, complete: bool) -> NDArray[np.int64]:
+    def rows(self, *, complete: bool) -> IdRows:
         """Return the rows that hold: ids, then a number that tells which are missing.
 
         Parameters
         ----------
         complete
-            Whether all tasks have ended.
+            Whether these are all images.
         """
         self.merge()
         return held(self._projection, self._tables, self._kept, complete=complete)
+
+    def collected(self, limit: int | None, *, complete: bool) -> tuple[IdRows, bool]:
+        """Return the rows, at most the limit, and whether none is missing."""
+        rows = self.rows(complete=complete)
+        if limit is not None and len(rows) > limit:
+            return rows[:limit], False
+        return rows, complete
+
+
+class _Distinct(RowSearch):
+    """A listing of which the driver keeps the different images of some vertices."""
+
+    def __init__(
+        self, workers: Workers, tasks: ShardedRows, request: Request, call: str, kept: _Kept
+    ) -> None:
+        super().__init__(workers, tasks, request, tasks.slots)
+        self.name = f"{call} {workers.pattern}"
+        self._kept = kept
+
+    @property
+    def over(self) -> bool:
+        """Whether a limit is passed."""
+        return self._kept.passes(self.request.limit)
+
+    def take(self, order: Order, done: Done) -> None:
+        """Take the images of a task."""
+        self.note(order, done, len(done.value[0]))
+        self._kept.add(done.value)
+        if self.request.limit is not None:
+            self.about()
+
+    def about(self) -> int:
+        """Return the number of different rows so far."""
+        return self._kept.about(all_there=self.shares.done == self.shares.units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +186,8 @@ class DistinctImages:
 
     Parameters
     ----------
-    tables
-        Those of all images that tell the rows.
+    call
+        The call that keeps them, for errors.
     tasks
         Tasks that list rows; None: time was up before there was a plan.
     reason
@@ -161,16 +197,23 @@ class DistinctImages:
     workers: Workers
     graph: ShardedGraph
     projection: Projection
-    tables: tuple[ImageTable, ...]
+    request: Request
+    deadline: Deadline
+    call: str
     tasks: ShardedRows | None
     reason: str
 
     @property
     def device(self) -> str:
         """The machines in words."""
-        return f"{self.workers.device}, {self.graph.num_shards} shards"
+        return _device(self.workers, self.graph)
 
-    def collected(self, request: Request, deadline: Deadline, call: str) -> tuple[NDArray[np.int64], bool]:
+    @property
+    def planned(self) -> bool:
+        """Whether there is a plan."""
+        return self.tasks is not None
+
+    def collected(self) -> tuple[IdRows, bool]:
         """Return the rows, at most the limit, and whether none is missing.
 
         Rows are ids, then a number that tells which are missing.
@@ -182,17 +225,75 @@ class DistinctImages:
         """
         if self.tasks is None:
             return np.empty((0, 1 + len(self.projection.returned)), np.int64), False
-        search = _Distinct(self, self.tasks, request, call)
+        kept = _Kept(self.call, self.projection, self.graph.memory)
+        search = _Distinct(self.workers, self.tasks, self.request, self.call, kept)
         driver = self.workers.driver(self.tasks.slots)
         try:
-            driver.run_all([search], deadline, _reporting(search, request, deadline))
+            driver.run_all([search], self.deadline, _reporting(search, self.request, self.deadline))
         finally:
             driver.wait_for_cancelled()
-        complete, limit = driver.has_all_of(search), request.limit
-        rows = search.rows(complete=complete)
-        if limit is not None and len(rows) > limit:
-            return rows[:limit], False
-        return rows, complete
+        return kept.collected(self.request.limit, complete=driver.has_all_of(search))
+
+
+class PartsImages:
+    """The same of a query of several parts, whose rows pass through the driver.
+
+    It keeps the rows of parts in one half of the memory of the graph, and images in the other one.
+    """
+
+    planned = True
+
+    def __init__(
+        self,
+        workers: Workers,
+        graph: ShardedGraph,
+        query: Query,
+        projection: Projection,
+        request: Request,
+        deadline: Deadline,
+        call: str,
+        kind: str | None,
+    ) -> None:
+        self._request, self._tables = request, tables_of(projection)
+        room = graph.memory // 2
+        self._kept = _Kept(call, projection, room)
+        self.device = _device(workers, graph)
+        own = replace(request, limit=None, progress=None if request.progress is None else self._tell)
+        searching = Searching(workers, graph, own, deadline, room, DEFAULT_BATCH_ROWS, call=call)
+        self._rows = PartsRows(searching, query.shapes, query)
+        self.reason = f"{self._rows.reason}; {listed_by(request, kind)}"
+
+    def _tell(self, report: ProgressReport) -> None:
+        """Report the number of different rows."""
+        assert self._request.progress is not None
+        self._request.progress(replace(report, found=self._kept.about(all_there=report.done == report.total)))
+
+    def collected(self) -> tuple[IdRows, bool]:
+        """Return the rows, at most the limit, and whether none is missing.
+
+        Rows are ids, then a number that tells which are missing.
+
+        Raises
+        ------
+        ClusterError
+            They, or the rows of a part, do not fit into the memory of the graph.
+        """
+        rows, kept, limit = self._rows, self._kept, self._request.limit
+        try:
+            while (block := rows.next()) is not None:
+                columns = rows.cases[int(block[0, 0])]
+                vertices = np.asarray(columns.vertices(block), np.int64)
+                kept.add([table.images(vertices, columns.shape.vertices) for table in self._tables])
+                if limit is not None and kept.about(all_there=False) > limit:
+                    break
+        finally:
+            rows.close()
+        return kept.collected(limit, complete=rows.complete)
+
+
+def _device(workers: Workers, graph: ShardedGraph) -> str:
+    """Return the machines in words."""
+    return f"{workers.device}, {graph.num_shards} shards"
 
 
 def distinct_images(
@@ -202,12 +303,15 @@ def distinct_images(
     projection: Projection,
     request: Request,
     deadline: Deadline,
+    call: str,
     kind: str | None,
-) -> DistinctImages:
+) -> DistinctImages | PartsImages:
     """Return the distinct rows of a pattern or a query, planned.
 
     Parameters
     ----------
+    call
+        The call that keeps them, for errors.
     kind
         The kind of device that was asked for; CPUs list all the same. None: CPUs.
 
@@ -217,25 +321,26 @@ def distinct_images(
         The query or an option takes more than a sharded graph has.
     """
     check_rows(query, request)
+    if isinstance(query, Query) and has_parts(query):
+        return PartsImages(workers, graph, query, projection, request, deadline, call, kind)
     found, vertices = _planned(graph, query, request, deadline)
+    tables, listing = tables_of(projection), None
+    if found.searches is not None:
+        ascending: tuple[Restriction, ...] = ()
+        if isinstance(query, Pattern) and request.symmetry is Symmetry.SUBGRAPHS:
+            options = row_plan_options(request, deadline)
+            ascending = row_restrictions(query, projection, options, directed=graph.directed)
+        entries, searches = graph.layout.entries, len(found.searches)
+
+        def make_job() -> ImageRows:
+            return ImageRows(found.rows(workers, entries), tables, vertices, ascending)
+
+        functions = distinct_of_query, distinct_of_query
+        own = IdColumns(found.patterns[0].pattern, names=False)
+        units = entries * searches
+        listing = ShardedRows(workers, graph, own, units, found.plan, make_job, functions, found.images)
     reason = f"{found.reason}; {listed_by(request, kind)}"
-    tables = tables_of(projection)
-    if found.searches is None:
-        return DistinctImages(workers, graph, projection, tables, None, reason)
-    ascending: tuple[Restriction, ...] = ()
-    if isinstance(query, Pattern) and request.symmetry is Symmetry.SUBGRAPHS:
-        options = row_plan_options(request, deadline)
-        ascending = row_restrictions(query, projection, options, directed=graph.directed)
-    entries, searches = graph.layout.entries, len(found.searches)
-
-    def make_job() -> ImageRows:
-        return ImageRows(found.rows(workers, entries), tables, vertices, ascending)
-
-    functions = distinct_of_query, distinct_of_query
-    own = IdColumns(found.patterns[0].pattern, names=False)
-    units = entries * searches
-    listing = ShardedRows(workers, graph, own, units, found.plan, make_job, functions, found.images)
-    return DistinctImages(workers, graph, projection, tables, listing, reason)
+    return DistinctImages(workers, graph, projection, request, deadline, call, listing, reason)
 
 
 def listed_by(request: Request, kind: str | None) -> str:
@@ -269,10 +374,10 @@ def count_distinct_sharded(
     ClusterError
         The rows do not fit into the memory of the graph.
     """
-    images = distinct_images(workers, graph, query, projection, request, deadline, kind)
+    images = distinct_images(workers, graph, query, projection, request, deadline, "count", kind)
     planned = time.perf_counter()
-    rows, complete = images.collected(request, deadline, "count")
-    seconds = 0.0 if images.tasks is None else time.perf_counter() - planned
+    rows, complete = images.collected()
+    seconds = time.perf_counter() - planned if images.planned else 0.0
     ran = Ran("cluster", images.device, images.reason)
     return count_of(Outcome(len(rows), complete), ran, seconds, planned - deadline.started)
 

@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 from motiflux.api.matching import WithBar
 from motiflux.cluster.begin import begun
 from motiflux.cluster.shards.columns import ColumnsOfIds, IdColumns, ReturnedIds
-from motiflux.cluster.shards.distinct import DistinctImages, distinct_images
+from motiflux.cluster.shards.distinct import DistinctImages, PartsImages, distinct_images
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, Query
 from motiflux.pattern.projection import Projection
-from motiflux.request.deadline import Deadline
-from motiflux.request.request import Request
 from motiflux.result.columns import RowColumns
 from motiflux.result.matches import Matches
 from motiflux.result.queries.columns import QueryColumns
@@ -46,10 +44,8 @@ class _KeptImages:
         The number of columns that blocks have.
     """
 
-    def __init__(
-        self, images: DistinctImages, request: Request, deadline: Deadline, batch_rows: int, width: int
-    ) -> None:
-        self._images, self._request, self._deadline = images, request, deadline
+    def __init__(self, images: DistinctImages | PartsImages, batch_rows: int, width: int) -> None:
+        self._images = images
         self._batch_rows, self._width = batch_rows, width
         self._rows: NDArray[np.int64] | None = None
         self._given = 0
@@ -58,7 +54,7 @@ class _KeptImages:
     def next(self) -> Any:
         """Return the next block, or None at the end."""
         if self._rows is None:
-            self._rows, self.complete = self._images.collected(self._request, self._deadline, "match")
+            self._rows, self.complete = self._images.collected()
         block = self._rows[self._given : self._given + self._batch_rows, : self._width]
         self._given += len(block)
         return block if len(block) else None
@@ -95,7 +91,7 @@ def match_distinct_sharded(
     with ExitStack() as bar:
         batch_rows, request, deadline = begun(options, chosen, bar)
         graph.served()  # refuses a closed one
-        images = distinct_images(workers, graph, query, projection, request, deadline, kind)
+        images = distinct_images(workers, graph, query, projection, request, deadline, "match", kind)
         planned, names = time.perf_counter(), bool(options.get("names", False))
         layout: RowColumns | QueryColumns
         if isinstance(query, Query):
@@ -103,7 +99,7 @@ def match_distinct_sharded(
         else:
             layout = ColumnsOfIds(IdColumns(query, names, projection.returned))
         width = len(projection.returned) + isinstance(query, Query)
-        source = _KeptImages(images, request, deadline, batch_rows, width)
+        source = _KeptImages(images, batch_rows, width)
         return Matches(
             WithBar(source, bar.pop_all()),
             layout,

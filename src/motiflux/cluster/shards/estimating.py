@@ -6,17 +6,20 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from motiflux.api.estimating import MAX_SEED, shown_progress
-from motiflux.api.queries.estimates import Estimating, estimate_query
+from motiflux.api.queries.counts import Counted, count_queries, sum_of
+from motiflux.api.queries.estimates import Estimating, estimate_each, estimate_query
 from motiflux.arguments import check_integer
 from motiflux.cluster.shards.counting import LEAST_SECONDS, ShardedSearch, job_of
+from motiflux.cluster.shards.parts import has_parts
 from motiflux.cluster.shards.planning import plan_search
-from motiflux.cluster.shards.queries import ShardedCounter
+from motiflux.cluster.shards.products import joined_estimate, rules_of_each
+from motiflux.cluster.shards.queries import ShardedCounter, searched_once
 from motiflux.cluster.shards.ranges import Ranges
 from motiflux.cluster.shards.reading import expected_parts
 from motiflux.cluster.shards.reasons import reason_of
@@ -26,10 +29,13 @@ from motiflux.cluster.shares import Order, Shares, arcs_of, roots
 from motiflux.cluster.tasks import Bounds, Done
 from motiflux.errors import ArgumentError
 from motiflux.pattern import Pattern, Query
+from motiflux.pattern.queries.symmetry import first_alike
 from motiflux.plan.passes.symmetry import check_symmetry
 from motiflux.request.deadline import Deadline
+from motiflux.request.reports import ProgressReport
 from motiflux.request.request import make_request
 from motiflux.result.estimate import Estimate, EstimateCallback, EstimateCounting, EstimateProgress
+from motiflux.result.partial import replace_partial
 from motiflux.sampling.results import exact_estimate, unknown_estimate
 from motiflux.sampling.stopping import Rules, make_rules
 from motiflux.statistics import Interval, StoppingChecks, Tally, confidence_interval
@@ -296,10 +302,107 @@ def estimate_sharded(
             began = time.perf_counter()
             call = Estimating(graph.sketch, request, rules, "auto", seed, callback, began)
             if isinstance(query, Query):
-                found.append(estimate_query(query, call, estimate, ShardedCounter(workers, graph, kind)))
+                counter = ShardedCounter(workers, graph, kind)
+                if has_parts(query):
+                    found.append(_PartsEstimate(workers, graph, counter, query, call, kind).run())
+                else:
+                    found.append(estimate_query(query, call, estimate, counter))
             else:
                 found.append(estimate(query, call))
     return found
+
+
+class _PartsEstimate:
+    """The estimate of a query of several parts: of each pattern, or a count if none would be drawn."""
+
+    def __init__(
+        self,
+        workers: Workers,
+        graph: ShardedGraph,
+        counter: ShardedCounter,
+        query: Query,
+        call: Estimating,
+        kind: str | None,
+    ) -> None:
+        self._workers, self._graph, self._counter, self._kind = workers, graph, counter, kind
+        self._query, self._call = query, call
+        self._deadline = Deadline.after(call.request.timeout)
+        self._whole = sum_of(query, call.request, counter)
+        counter.check(query, self._whole, call.request)
+        self._patterns = searched_once(self._whole.counted, call.request, directed=graph.directed)
+
+    def run(self) -> Estimate:
+        """Return it."""
+        whole, call = self._whole, self._call
+        if any(term.listed is not None for term in whole.terms):
+            return self._counted("rows of parts are compared")
+        rules = rules_of_each(call.rules, whole, len(self._patterns))
+        if not any(self._is_drawn(one, rules) for one in self._patterns):
+            return self._counted("all of it was counted, which takes less time than samples")
+        found = estimate_each(
+            [(one.pattern, one.symmetry, None, 1.0) for one in self._patterns],
+            replace(call, rules=rules),
+            lambda pattern, own: _estimate(self._workers, self._graph, pattern, own, self._kind),
+        )
+        made = joined_estimate(whole, call.rules, found, lambda one: found[self._place(one)])
+        wanted = call.rules.rel_error
+        if wanted is None or made.relative_error <= wanted or self._deadline.passed:
+            return made
+        exact = self._counted("all of it was counted, as samples told too little")
+        return exact if exact.complete else replace(made, complete=False)
+
+    def _place(self, one: Counted) -> int:
+        """Return the place of the pattern that is the same but for names and numbers."""
+        found: int | None = self._places.get(one.key)
+        assert found is not None
+        return found
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        places: dict[Any, int] = {}
+        every = self._whole.counted
+        for one in every:
+            alike = [at for at, other in enumerate(self._patterns) if _same_way(one, other)]
+            patterns = [*(self._patterns[at].pattern for at in alike), one.pattern]
+            places[one.key] = alike[first_alike(patterns, directed=self._graph.directed)[-1]]
+        return places
+
+    def _is_drawn(self, one: Counted, rules: Rules) -> bool:
+        """Return whether ranges would be drawn for a pattern."""
+        request, on_gpu = one.request(self._call.request), self._kind is not None
+        given = self._graph, one.pattern, request, self._deadline
+        view, planned = plan_search(*given, on_gpu=on_gpu, as_on_cpus=True)
+        if planned is None or planned.plan.impossible is not None:
+            return False
+        most = Ranges.of(view.layout.entries).most_groups(expected_parts(view, planned))
+        return most > (rules.groups if rules.rel_error is None else _FIRST_GROUPS)
+
+    def _counted(self, why: str) -> Estimate:
+        """Return the exact count, as an estimate."""
+        call, deadline = self._call, self._deadline
+        device = self._workers.device_on(self._kind)
+
+        def tell(report: ProgressReport) -> None:
+            if call.callback is not None:  # counts that are multiplied and subtracted tell no bound
+                point = (0, 0, report.seconds, 0.0, 0.0, math.inf, report.done, report.total)
+                call.callback(EstimateCounting(*point))
+
+        request = replace(call.request, progress=None if call.callback is None else tell)
+        try:
+            (count,) = count_queries(self._counter, [self._query], request, deadline, named=False)
+        except KeyboardInterrupt as stop:
+            replace_partial(stop, None)  # it has bounds of patterns
+            raise
+        if not count.complete:
+            late = "time was up before all patterns were counted"
+            return unknown_estimate(call.rules, device, deadline.elapsed(), late)
+        found = exact_estimate(int(count), count.plan_seconds, count.seconds)
+        return replace(found, device=device, reason=f"{count.reason}; {why}")
+
+
+def _same_way(one: Counted, other: Counted) -> bool:
+    """Return whether two patterns are counted in the same way."""
+    return (one.symmetry, one.semantics) == (other.symmetry, other.semantics)
 
 
 def _estimate(

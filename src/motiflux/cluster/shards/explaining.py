@@ -107,14 +107,14 @@ def explain_sharded(
     where = ShardedCounter(workers, graph, None if gpus is None else gpus.kind)
     whole = sum_of(query, request, where)
     where.check(query, whole, request)
-    searched = searched_once(whole.counted, request, directed=graph.directed)
+    searched = searched_once(whole.searched, request, directed=graph.directed)
     parts = [
         _explained(workers, graph, one.pattern, one.request(request), gpus, analyze=analyze)
         for one in searched
     ]
     told = summary(query, whole)
-    if len(searched) < len(whole.counted):
-        number = quantity(len(whole.counted), "pattern")
+    if len(searched) < len(whole.searched):
+        number = quantity(len(whole.searched), "pattern")
         told += f"\n  search  {len(searched)} of {number}: the others are the same but for names"
     return QueryExplanation(query, told, parts)
 

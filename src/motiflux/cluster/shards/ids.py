@@ -16,6 +16,14 @@ AskIds = Callable[[Ids], Callable[[], Ids]]
 """Asks a shard for the ids of vertices, by their places in it; returns a function that waits for them."""
 
 
+class VertexNumbers:
+    """Has the numbers of vertices in the place of their ids."""
+
+    def of(self, vertices: Ids) -> Ids:
+        """Return the vertices."""
+        return vertices.astype(np.int64)
+
+
 class VertexIds:
     """Looks up the ids of vertices.
 

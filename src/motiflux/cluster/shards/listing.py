@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motiflux import _native
-from motiflux.cluster.shards.ids import VertexIds
+from motiflux.cluster.shards.ids import VertexIds, VertexNumbers
 from motiflux.cluster.shards.part import Part
 from motiflux.cluster.shards.search import MakeSearch, RangeSearch
 from motiflux.cluster.shares import Item, Share, roots
@@ -103,7 +103,7 @@ class RowLister:
 
     rows_of: RowsOf | None = None
 
-    def __init__(self, search: RangeSearch, ids: VertexIds, plan: Plan) -> None:
+    def __init__(self, search: RangeSearch, ids: VertexIds | VertexNumbers, plan: Plan) -> None:
         self.search, self._ids = search, ids
         self.order, self._images = plan.order, Images(plan)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from motiflux.api.listing import LateRows
@@ -12,8 +13,9 @@ from motiflux.api.matching import WithBar
 from motiflux.cluster.begin import begun
 from motiflux.cluster.driver_rows import DriverRows, Told, run_all
 from motiflux.cluster.jobs import RowJob, WrittenRows
-from motiflux.cluster.rows import ClusterRows
+from motiflux.cluster.shards.columns import QueryIds, layout_of
 from motiflux.cluster.shards.distinct_rows import match_distinct_sharded, refuse_columns
+from motiflux.cluster.shards.parts import PartsRows, Searching, has_parts
 from motiflux.cluster.shards.row_tasks import ShardedRows, listed
 from motiflux.cluster.shards.store import digest_of_shards
 from motiflux.errors import ClusterError
@@ -23,7 +25,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.progress import progress_callback
 from motiflux.request.request import make_request
 from motiflux.result.matches import Matches
-from motiflux.result.rows import NoRows, RowSource
+from motiflux.result.rows import RowSource
 
 if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
@@ -50,27 +52,29 @@ def match_sharded(
         See `ShardedRows`.
     """
     refuse_columns(options)
+    graph.served()  # refuses a closed one
     with ExitStack() as bar:
         batch_rows, request, deadline = begun(options, chosen, bar)
         names = bool(options.get("names", False))
-        found = listed(workers, graph, pattern, request, deadline, names=names, kind=kind)
-        planned, tasks = time.perf_counter(), found.tasks
-
-        def begin() -> RowSource:
-            if tasks is None or tasks.units == 0:
-                return NoRows(complete=tasks is not None)
-            return ClusterRows(workers, tasks, request, batch_rows, deadline, tasks.slots)
-
-        graph.served()  # refuses a closed one
-        source: RowSource = LateRows(begin) if late else begin()
+        source: RowSource
+        if isinstance(pattern, Query) and has_parts(pattern):
+            searching = Searching(workers, graph, request, deadline, graph.memory, batch_rows, kind)
+            source = parts = PartsRows(searching, pattern.shapes, pattern)
+            layout, reason = layout_of(QueryIds(pattern, names, tuple(parts.listed))), parts.reason
+        else:
+            found = listed(workers, graph, pattern, request, deadline, names=names, kind=kind)
+            layout, reason = found.layout, found.reason
+            begin = partial(found.begin, workers, request, batch_rows, deadline)
+            source = LateRows(begin) if late else begin()
+        planned = time.perf_counter()
         return Matches(
             WithBar(source, bar.pop_all()),
-            found.layout,
+            layout,
             started=planned,
             plan_seconds=planned - deadline.started,
             engine="cluster",
             device=workers.device_on(kind),
-            reason=found.reason,
+            reason=reason,
             batch_rows=batch_rows,
             limit=request.limit,
         )
@@ -101,10 +105,12 @@ def write_sharded(
         names = bool(options.get("names", False))
         planned: list[ShardedRows | Matches] = []
         for query, projection in asked:
+            own, given = {"names": names}, dict(chosen) | {"timeout": deadline.left()}
             if projection is not None:
-                given = dict(chosen) | {"timeout": deadline.left()}
-                own: dict[str, Any] = {"names": names}
                 planned.append(match_distinct_sharded(workers, graph, query, projection, own, given, kind))
+                continue
+            if isinstance(query, Query) and has_parts(query):
+                planned.append(match_sharded(workers, graph, query, own, given, late=True, kind=kind))
                 continue
             found = listed(workers, graph, query, request, deadline, names=names, kind=kind)
             if found.tasks is None:

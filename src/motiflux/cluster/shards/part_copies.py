@@ -101,7 +101,7 @@ class PartCopies:
         for at, which in _indexes_of(plan, rows).items():
             if which not in made:
                 left = room - sum(one.nbytes for one in made.values())
-                index = self._index(part.rows[which[0]], which[1], vertices, left)
+                index = self.index(part.rows[which[0]], which[1], vertices, left)
                 if isinstance(index, TooLarge):
                     return index
                 made[which] = index
@@ -144,7 +144,7 @@ class PartCopies:
         where = None if key.where is None else self._given.get(key.where, key.where)
         return CopiesWanted(key.direction, key.edge_labels, where, key.columns)
 
-    def _index(self, arcs: Adjacency, key: CopyKey, vertices: Ids, room: int) -> CopyIndex | TooLarge:
+    def index(self, arcs: Adjacency, key: CopyKey, vertices: Ids, room: int) -> CopyIndex | TooLarge:
         """Return the copies of the arcs of some rows; `room`: bytes for them while they are sorted."""
         offsets, neighbors = arcs
         piece = min(_BYTES_OF_PIECE, room // _SHARE_OF_PIECE)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from motiflux.api.matching import DEFAULT_BATCH_ROWS
 from motiflux.api.queries.counts import Counted, Sum, count_queries
 from motiflux.cluster.shards.counting import count_sharded
-from motiflux.comparisons import Within
-from motiflux.errors import ArgumentError
+from motiflux.cluster.shards.parts import PartsRows, Searching
+from motiflux.cluster.shards.refusals import refusal
 from motiflux.graph import Graph
 from motiflux.pattern import Pattern, Query
 from motiflux.pattern.queries.absent_edges import NoOthers, negating
-from motiflux.pattern.queries.shapes import Absent, AbsentPath, Shape
+from motiflux.pattern.queries.shapes import Absent, Shape
 from motiflux.pattern.queries.symmetry import first_alike
 from motiflux.request.deadline import Deadline
+from motiflux.request.engine import Ran
 from motiflux.request.request import Request
 from motiflux.result.count import Count
 from motiflux.result.partial import partial_result, replace_partial
+from motiflux.types import Symmetry
 
 if TYPE_CHECKING:
     from motiflux.api.queries.without import PossibleEnds
@@ -62,6 +66,8 @@ class ShardedCounter:
     def __init__(self, workers: Workers, sharded: ShardedGraph, kind: str | None) -> None:
         self._workers, self._sharded, self._kind = workers, sharded, kind
         self.graph = sharded.sketch
+        device = f"{workers.device_on(kind)}, {sharded.num_shards} shards"
+        self.lister = Ran("cluster", device, "the graph is sharded; rows of its parts are compared")
 
     def ends(self, request: Request) -> PossibleEnds:
         """Return who says which possible ends of optional edges there are."""
@@ -71,8 +77,10 @@ class ShardedCounter:
     def check(self, query: Pattern | Query, whole: Sum, request: Request) -> None:
         """Refuse a query of which rows would have to be looked at one by one."""
         for term in whole.terms:
-            if term.listed is not None:
-                raise refusal(term.listed, query, request)
+            if (shape := term.listed) is not None and (
+                request.copies or shape.absent or not shape.compares_parts
+            ):
+                raise refusal(shape, query, request)
 
     def counts(
         self, graph: Graph | None, patterns: Sequence[Pattern], request: Request, deadline: Deadline
@@ -110,37 +118,11 @@ class ShardedCounter:
         return [found[at] for at in firsts]
 
     def rows(self, shape: Shape, request: Request, deadline: Deadline, limit: int | None) -> tuple[int, bool]:
-        """Refuse to count rows: `check` does so before."""
-        raise refusal(shape, str(shape), request)
-
-
-def refusal(shape: Shape, found: object, request: Request) -> ArgumentError:
-    """Return the error for a shape of which rows would have to be looked at one by one."""
-    expected = "OPTIONAL edges that fewer vertices of the pattern may be the ends of"
-    paths = [one for one in shape.absent if isinstance(one, AbsentPath)]
-    some = "OPTIONAL paths, and OPTIONAL edges to new vertices or with negated edges"
-    if request.copies:
-        beside = some if shape.absent else "negated edges or comparisons between parts"
-        return ArgumentError("copies", f"False beside {beside}, for a sharded graph", True)
-    if shape.compares_parts:
-        expected = "comparisons within one connected part"
-    elif any(one.induced for one in paths):
-        expected = "'isomorphism' or 'homomorphism' beside OPTIONAL edges to new vertices"
-        return ArgumentError("semantics", f"{expected}, for a sharded graph", "induced")
-    elif paths:
-        expected = "OPTIONAL edges, or OPTIONAL paths of one edge or more to any vertex"
-    elif not shape.is_connected:
-        expected = "one connected part beside OPTIONAL"
-    elif shape.skeleton.may_coincide:
-        expected = "no WALK or may_equal beside OPTIONAL"
-    elif shape.absent and has_within(shape):
-        expected = f"no WITHIN beside {some}"
-    return ArgumentError("pattern", f"{expected}, for a sharded graph", found)
-
-
-def has_within(shape: Shape) -> bool:
-    """Return whether all edges of a shape lie within a span."""
-    return any(isinstance(one, Within) for case in shape.cases for one in case.pattern.comparisons)
+        """Return the number of rows of a shape whose parts are compared, and whether it is exact."""
+        own = replace(request, symmetry=Symmetry.EMBEDDINGS, limit=limit, progress=None)
+        given = self._workers, self._sharded, own, deadline, self._sharded.memory
+        searching = Searching(*given, DEFAULT_BATCH_ROWS, self._kind, "count")
+        return PartsRows(searching, [shape], str(shape)).counted()
 
 
 def count_queries_sharded(

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from motiflux.api.queries.checks import check_symmetry_of
 from motiflux.api.queries.induced import without_induced
 from motiflux.cluster.row_tasks import images_of_plan
+from motiflux.cluster.rows import ClusterRows
 from motiflux.cluster.shards.columns import IdColumns, QueryIds, layout_of, parquet_of_ids
 from motiflux.cluster.shards.counting import job_of
 from motiflux.cluster.shards.planning import plan_search
-from motiflux.cluster.shards.queries import has_within, refusal
 from motiflux.cluster.shards.query_tasks import (
     PatternRows,
     QueryRows,
@@ -22,9 +22,10 @@ from motiflux.cluster.shards.query_tasks import (
     write_query_rows,
 )
 from motiflux.cluster.shards.reasons import reason_of
+from motiflux.cluster.shards.refusals import has_within, refusal
 from motiflux.cluster.shards.search import Ranged
 from motiflux.cluster.shards.store import digest_of_shards
-from motiflux.cluster.shards.tasks import rows_of_range, write_range
+from motiflux.cluster.shards.tasks import numbers_of_range, rows_of_range, write_range
 from motiflux.cluster.shares import Share
 from motiflux.cluster.tasks import Bounds, Done
 from motiflux.errors import ArgumentError
@@ -38,6 +39,7 @@ from motiflux.request.deadline import Deadline
 from motiflux.request.request import Request
 from motiflux.result.columns import RowColumns
 from motiflux.result.queries.columns import QueryColumns
+from motiflux.result.rows import NoRows, RowSource
 from motiflux.types import Semantics, Symmetry
 
 if TYPE_CHECKING:
@@ -136,6 +138,13 @@ class Listed:
     tasks: ShardedRows | None
     reason: str
 
+    def begin(self, workers: Workers, request: Request, batch_rows: int, deadline: Deadline) -> RowSource:
+        """Begin the search."""
+        tasks = self.tasks
+        if tasks is None or tasks.units == 0:
+            return NoRows(complete=tasks is not None)
+        return ClusterRows(workers, tasks, request, batch_rows, deadline, tasks.slots)
+
 
 def listed(
     workers: Workers,
@@ -146,8 +155,14 @@ def listed(
     *,
     names: bool,
     kind: str | None,
+    numbers: bool = False,
 ) -> Listed:
-    """Return the planned listing of a pattern or a query.
+    """Return the planned listing of a pattern or a query, whose patterns are connected.
+
+    Parameters
+    ----------
+    numbers
+        Whether rows of a pattern have numbers of the graph's vertices, not ids.
 
     Raises
     ------
@@ -163,7 +178,7 @@ def listed(
     if found is None:
         return Listed(layout, None, reason)
     units = 0 if found.plan.impossible is not None else graph.layout.entries
-    functions = rows_of_range, write_range
+    functions = numbers_of_range if numbers else rows_of_range, write_range
 
     def make_job() -> Any:
         return job_of(workers, view, found)
@@ -257,7 +272,7 @@ def _listed_query(
 ) -> Listed:
     query, request, patterns = patterns_listed(query, request, directed=graph.directed)
     shapes = tuple(one.shape for one in patterns if one.shape is not None)
-    columns = QueryIds(query, names, tuple(one.pattern for one in patterns), shapes)
+    columns = QueryIds.of_patterns(query, names, [one.pattern for one in patterns], shapes)
     layout = layout_of(columns)
     found = planned_rows(graph, patterns, request, deadline, kind)
     if found.searches is None:
@@ -321,10 +336,21 @@ def patterns_of_shapes(
         _check(shape, query, request)
         for pattern in disjoint_patterns(shape, homomorphic=request.semantics is Semantics.HOMOMORPHISM):
             found.append((shape, pattern))
-            if len(found) > MAX_PATTERNS:
-                expected = f"rows of at most {MAX_PATTERNS} patterns for a query of a sharded graph"
-                raise ArgumentError("pattern", expected, query)
+            check_number(len(found), query)
     return query, request, found
+
+
+def check_number(patterns: int, query: object) -> None:
+    """Refuse to list the rows of too many patterns.
+
+    Raises
+    ------
+    ArgumentError
+        There are more than `MAX_PATTERNS`.
+    """
+    if patterns > MAX_PATTERNS:
+        expected = f"rows of at most {MAX_PATTERNS} patterns for a query of a sharded graph"
+        raise ArgumentError("pattern", expected, query)
 
 
 def _check(shape: Shape, query: Query, request: Request) -> None:
@@ -336,8 +362,8 @@ def _check(shape: Shape, query: Query, request: Request) -> None:
         Names the reason.
     """
     if not shape.is_connected:
-        expected = "a connected pattern for rows of a sharded graph: list its parts one by one"
-        raise ArgumentError("pattern", expected, query)
+        expected = "a connected pattern, to explain distinct rows of a sharded graph"
+        raise ArgumentError("pattern", f"{expected}: ask for its parts one by one", query)
     if len(shape.absent_edges) < len(shape.absent) or (shape.absent and shape.skeleton.may_coincide):
         raise refusal(shape, query, request)
     if has_within(shape) and any(None in absent.ends for absent in shape.absent_edges):

@@ -193,7 +193,7 @@ def _asked(query: Pattern | Query, request: Request, *, directed: bool) -> _Aske
     return _Asked(
         tuple(map(_Drawn, patterns, each)),
         replace(request, symmetry=Symmetry.EMBEDDINGS),
-        QueryIds(query, False, patterns, shapes),
+        QueryIds.of_patterns(query, False, patterns, shapes),
         width_of(patterns),
     )
 

@@ -13,6 +13,7 @@ from motiflux.cluster.folder import Folder
 from motiflux.cluster.shards.columns import IdColumns, parquet_of_ids
 from motiflux.cluster.shards.conditions import refuse_lost_copies
 from motiflux.cluster.shards.edge_images import SHARE_OF_SUMS, RangedEdges, RangeEdges
+from motiflux.cluster.shards.ids import VertexNumbers
 from motiflux.cluster.shards.images import RangeImages
 from motiflux.cluster.shards.listing import BYTES_OF_VERTEX, RowLister
 from motiflux.cluster.shards.pairs import PairSums
@@ -72,11 +73,19 @@ def count_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = 
 
 def rows_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
     """List the rows of a share in ids of the graph, [rows, vertices] int64."""
+    return _rows(lister_of(job, kind), share, bounds)
+
+
+def _rows(lister: RowLister, share: Share, bounds: Bounds) -> Done:
     watch = Watch()
-    lister = lister_of(job, kind)
     blocks, left, number = lister.rows(share, bounds)
     width = len(lister.order)
     return watch.done(np.concatenate([np.empty((0, width), np.int64), *blocks]), left, rows=number)
+
+
+def numbers_of_range(job: ShardJob, share: Share, bounds: Bounds, kind: str | None = None) -> Done:
+    """List the rows of a share in numbers of the graph's vertices, [rows, vertices] int64."""
+    return _rows(lister_of(job, kind, VertexNumbers()), share, bounds)
 
 
 def write_range(
@@ -185,13 +194,19 @@ def _search(job: ShardJob, found: Ranged, threads: int, **beside: int) -> RangeS
     return RangeSearch(rows, found, job.served.memory, threads, values=values, copies=copies, **beside)
 
 
-def lister_of(job: ShardJob, kind: str | None = None) -> RowLister:
-    """Return who lists the rows of a job, which the process keeps until it has another job."""
+def lister_of(job: ShardJob, kind: str | None = None, numbers: VertexNumbers | None = None) -> RowLister:
+    """Return who lists the rows of a job, which the process keeps until it has another job.
+
+    Parameters
+    ----------
+    numbers
+        Stands in the place of ids; None: rows have ids.
+    """
     lister: RowLister | None = _KEPT.get(job.token)
     if lister is None:
         found: Ranged = job.open()
         search = _search(job, found, 1, of_part=BYTES_OF_VERTEX)
-        lister = _keep(job, RowLister(search, ids_of(job.served), found.plan))
+        lister = _keep(job, RowLister(search, numbers or ids_of(job.served), found.plan))
     gpu = _on_gpu(lister.search, kind)
     lister.rows_of = None if gpu is None else gpu.rows
     return lister

@@ -306,6 +306,32 @@ def comparisons_of_rows(
     graph: Graph, bound: BoundComparisons, edges: Sequence[BoundEdge], size: int
 ) -> NativeComparisons:
     """Return comparisons for rows of data vertices in the order of the pattern's `size` vertices."""
+    return _made(graph, bound, ends_of_rows(bound, edges), size)
+
+
+def comparisons_of_numbered_rows(
+    values: Sequence[Any],
+    indexes: Mapping[int, CopyIndex],
+    bound: BoundComparisons,
+    ends: Sequence[Ends],
+    size: int,
+) -> NativeComparisons:
+    """Return the same for rows whose vertices have numbers of their own for each variable.
+
+    Parameters
+    ----------
+    values
+        For each variable the values of vertices, as `vertex_values` takes them; None if it is an edge.
+    indexes
+        The copies of each variable that is an edge, all of as many vertices.
+    ends
+        From `ends_of_rows`.
+    """
+    return _made(None, bound, ends, size, indexes.__getitem__, values.__getitem__)
+
+
+def ends_of_rows(bound: BoundComparisons, edges: Sequence[BoundEdge]) -> list[Ends]:
+    """Return the ends of each variable, and the copies of an edge, in rows of the pattern's vertices."""
     ends = []
     for variable in bound.variables:
         if variable.vertex is not None:
@@ -320,7 +346,7 @@ def comparisons_of_rows(
             direction = Direction.OUT if outward else Direction.IN
         start, end = sorted((edge.source, edge.target))
         ends.append(Ends(start, end, CopyKey(direction, edge.labels, edge.where, ())))
-    return _made(graph, bound, ends, size)
+    return ends
 
 
 def _made(
@@ -329,8 +355,15 @@ def _made(
     ends: Sequence[Ends],
     levels: int,
     index_of: Callable[[int], CopyIndex] | None = None,
+    values_of: Callable[[int], Any] | None = None,
 ) -> NativeComparisons:
-    """Return comparisons; `index_of` returns the copies of a variable, by default those of the graph."""
+    """Return comparisons.
+
+    Parameters
+    ----------
+    index_of, values_of
+        Return the copies of a variable, and what has the values of one; by default those of the graph.
+    """
     order = sorted(range(len(ends)), key=lambda at: ends[at].level)
     place = {at: position for position, at in enumerate(order)}
     given, indexes = [], []
@@ -344,7 +377,7 @@ def _made(
                 index = index_of(at)
             given.append(_edge(end, index))
         else:
-            given.append(_vertex(graph, end, variable))
+            given.append(_vertex(graph if values_of is None else values_of(at), end, variable))
         indexes.append(index)
     native = _native.Comparisons(
         variables=given,

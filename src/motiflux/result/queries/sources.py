@@ -50,7 +50,9 @@ class ChangedRows:
         return self._source.complete
 
 
-def of_case(number: int, width: int, filters: Sequence[Filter], rows: VertexArray) -> VertexArray:
+def of_case(
+    number: int, width: int, filters: Sequence[Filter], rows: NDArray[Any], dtype: Any = VERTEX_DTYPE
+) -> NDArray[Any]:
     """Return rows of a case under its number, without those that a filter drops.
 
     Parameters
@@ -59,17 +61,19 @@ def of_case(number: int, width: int, filters: Sequence[Filter], rows: VertexArra
         The columns of the result.
     filters
         Take blocks of this width.
+    dtype
+        The type of the result.
     """
-    block = widened(range(1, 1 + rows.shape[1]), width, rows)
+    block = widened(range(1, 1 + rows.shape[1]), width, rows, dtype)
     block[:, 0] = number
     for keep in filters:
         block = block[:0] if not len(block) else keep(block)
     return block
 
 
-def widened(there: Sequence[int], width: int, rows: VertexArray) -> VertexArray:
+def widened(there: Sequence[int], width: int, rows: NDArray[Any], dtype: Any = VERTEX_DTYPE) -> NDArray[Any]:
     """Return rows of some columns in the place of these; the others have no vertex."""
-    block = np.full((len(rows), width), MISSING, VERTEX_DTYPE)
+    block: NDArray[Any] = np.full((len(rows), width), MISSING, dtype)
     block[:, list(there)] = rows
     return block
 
@@ -172,7 +176,7 @@ class BesideRows:
         Raises `OutOfTimeError` if time is up.
     """
 
-    def __init__(self, source: RowSource, others: Sequence[VertexArray], check: Callable[[], None]) -> None:
+    def __init__(self, source: RowSource, others: Sequence[NDArray[Any]], check: Callable[[], None]) -> None:
         self._source = source
         self._others = others
         self._check = check
