@@ -103,18 +103,30 @@ class Not:
     condition: Condition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AllOf:
-    """Every condition is true."""
+    """Every condition is true. Equal to another one of the same conditions in any order."""
 
     conditions: tuple[Condition, ...]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AllOf) and frozenset(self.conditions) == frozenset(other.conditions)
 
-@dataclass(frozen=True, slots=True)
+    def __hash__(self) -> int:
+        return hash((AllOf, frozenset(self.conditions)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class AnyOf:
-    """Some condition is true."""
+    """Some condition is true. Equal to another one of the same conditions in any order."""
 
     conditions: tuple[Condition, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnyOf) and frozenset(self.conditions) == frozenset(other.conditions)
+
+    def __hash__(self) -> int:
+        return hash((AnyOf, frozenset(self.conditions)))
 
 
 Condition: TypeAlias = Comparison | OneOf | IsMissing | Degree | Not | AllOf | AnyOf

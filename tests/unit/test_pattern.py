@@ -12,6 +12,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import motiflux as mf
 from motiflux import Pattern, PatternBuilder, PatternError, QueryEdge, QueryVertex
 from motiflux.conditions import AllOf, AnyOf, Comparison, Condition, IsMissing, Not, OneOf, Operator
 
@@ -138,13 +139,24 @@ class TestWhatElementsMayAsk:
         )
         second = Pattern.from_edges(
             path(4),
-            vertex_where=[AllOf((IS_ADULT, older, Not(IS_ADULT))), None, None, None],
+            vertex_where=[AllOf((older, IS_ADULT, Not(IS_ADULT), older)), None, None, None],
             may_coincide=[(0, 2), (0, 3)],
         )
         assert first == second
         assert {first: "found"}[second] == "found"
         assert pickle.loads(pickle.dumps(first)) == second
         assert first.may_coincide == ((0, 2), (0, 3))
+
+    def test_conditions_that_are_written_in_another_order_are_exchanged(self) -> None:
+        graph = mf.Graph.from_edges([(0, 1), (1, 2)], vertex_attributes={"x": [1] * 3, "y": [2] * 3})
+        for where in (
+            "a.x = 1 AND a.y = 2 AND b.y = 2 AND b.x = 1",
+            "a.x = 1 AND (a.x = 1 AND b.x = 1)",
+            "(a.x = 1 OR a.y = 3) AND (b.y = 3 OR b.x = 1 OR b.y = 3)",
+        ):
+            assert mf.count(graph, f"(a)--(b) WHERE {where}", symmetry="subgraphs") == 2
+        different = "(a.x = 1 OR a.y = 3) AND b.x = 1 AND b.y = 2"
+        assert mf.count(graph, f"(a)--(b) WHERE {different}", symmetry="subgraphs") == 4
 
     def test_values_of_conditions_are_plain_python(self) -> None:
         values = (np.int64(1), np.float32(0.5), np.bool_(True), np.str_("x"))

@@ -7,7 +7,7 @@ are words for options and the helpers of `motiflux.cpu.reference`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations, product
 from typing import Any, TypeAlias
@@ -512,24 +512,40 @@ def _formula_form(formula: Formula | None, place: Mapping[int, int], *, directed
 
 
 def _simplified(form: Any) -> Any:
-    """Return the form of a formula; of one that is a conjunction, that: A AND (B AND C), or A OR (A AND B).
+    """Return the form of a formula; of one that is a conjunction, that: A OR (A AND B) is A, one pattern.
 
-    Parts about one vertex alone stay as they are: they are its condition.
+    Parts about one vertex alone absorb none of each other: they are its condition.
     """
-    simple = _without_absorbed(form)
-    return form if form is None or _has_or(simple) else simple
+    if form is None:
+        return None
+    flat = _flat(form)
+    simple = _without_absorbed(flat)
+    return flat if _has_or(simple) else simple
+
+
+def _flat(form: Any) -> Any:
+    """Return a formula without nested parts of one kind, and without a part that stands alone."""
+    if form[0] == "not":
+        return form[0], _flat(form[1])
+    return _joined(form[0], map(_flat, form[1])) if form[0] in ("and", "or") else form
+
+
+def _joined(kind: str, parts: Iterable[Any]) -> Any:
+    found = set[Any]()
+    for part in parts:
+        found |= part[1] if part[0] == kind else {part}
+    return next(iter(found)) if len(found) == 1 else (kind, frozenset(found))
 
 
 def _without_absorbed(form: Any) -> Any:
-    if form is None or form[0] not in ("and", "or") or _is_of_one_vertex(form):
+    if form[0] not in ("and", "or") or _is_of_one_vertex(form):
         return form
-    kind, parts = form[0], set[Any]()
-    for part in map(_without_absorbed, form[1]):
-        nested = part[0] == kind and not _is_of_one_vertex(part)
-        parts |= part[1] if nested else {part}
+    kind, parts = form[0], frozenset(map(_without_absorbed, form[1]))
     other = "and" if kind == "or" else "or"
-    kept = frozenset(one for one in parts if not (one[0] == other and any(part in parts for part in one[1])))
-    return next(iter(kept)) if len(kept) == 1 else (kind, kept)
+    return _joined(
+        kind,
+        (one for one in parts if not (one[0] == other and any(part in parts for part in one[1]))),
+    )
 
 
 def _is_of_one_vertex(form: Any) -> bool:

@@ -1,6 +1,7 @@
 """The one form in which patterns keep conditions, so that equal conditions are equal patterns.
 
-Nested ``AllOf`` and ``AnyOf`` are made flat, single ones are unwrapped, and values are plain Python values.
+Nested ``AllOf`` and ``AnyOf`` are made flat, what they have twice is left out, single ones are unwrapped, and
+values are plain Python values. Their order is that of the text, but makes no difference.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ def _flat(condition: AllOf | AnyOf, levels_left: int) -> Condition:
         )
     if not parts:
         raise PatternError(f"where: expected at least one condition in {kind.__name__}, found none")
+    parts = list(dict.fromkeys(parts))
     return parts[0] if len(parts) == 1 else replace(condition, conditions=tuple(parts))
 
 
