@@ -524,9 +524,14 @@ def _simplified(form: Any) -> Any:
 
 
 def _flat(form: Any) -> Any:
-    """Return a formula without nested parts of one kind, and without a part that stands alone."""
+    """Return a formula without nested parts of one kind, without a part that stands alone, and NOT inside."""
     if form[0] == "not":
-        return form[0], _flat(form[1])
+        kind, content = form[1][:2]
+        if _is_of_one_vertex(form) or kind not in ("and", "or", "not"):
+            return form[0], _flat(form[1])
+        if kind == "not":
+            return _flat(content)
+        return _joined("or" if kind == "and" else "and", (_flat(("not", one)) for one in content))
     return _joined(form[0], map(_flat, form[1])) if form[0] in ("and", "or") else form
 
 

@@ -89,6 +89,33 @@ def formula_of(test: Test, *, negated: bool = False) -> Formula:
     )
 
 
+def normal_formula(formula: Formula) -> Formula:
+    """Return a formula in which no part of AND, or of OR, is joined by it again, and each is there once.
+
+    Equal for formulas that differ in nothing else, but for the order of parts.
+    """
+    if isinstance(formula, Atom) and not isinstance(formula.test, Joined):
+        return formula
+    if isinstance(formula, Atom):
+        assert isinstance(formula.test, Joined)
+        every = formula.test.every
+        parts = tuple[Formula, ...](Atom(formula.name, part) for part in formula.test.parts)
+    else:
+        every, parts = formula.every, formula.parts
+    found: dict[object, Formula] = {}
+    for part in map(normal_formula, parts):
+        own = part.parts if isinstance(part, Choice) and part.every is every else (part,)
+        found |= {_form_of_formula(one): one for one in own if _form_of_formula(one) not in found}
+    kept = tuple(found.values())
+    return kept[0] if len(kept) == 1 else Choice(every, kept)
+
+
+def _form_of_formula(formula: Formula) -> object:
+    if isinstance(formula, Atom):
+        return form_of_atom(formula)
+    return formula.every, frozenset(map(_form_of_formula, formula.parts))
+
+
 def _has_call(test: Test) -> bool:
     """Whether a test is a call such as ``id(a) = 5``, which is no condition of attributes."""
     match test:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from motiflux.pattern.elements import QueryEdge
 from motiflux.pattern.negated import AnyVertex
 from motiflux.pattern.parser.syntax import EdgeText, NegatedTest
-from motiflux.pattern.queries.alternatives import Atom, Formula
+from motiflux.pattern.queries.alternatives import Atom, Choice, Formula, normal_formula
 from motiflux.pattern.queries.rewriting import form_of
 from motiflux.pattern.queries.shapes import Absent, AbsentPath
 from motiflux.pattern.queries.skeleton import Mark
@@ -113,7 +113,7 @@ def absent_edges(absent: Sequence[Absent | AbsentPath]) -> list[QueryEdge]:
 def formula_marks(
     formulas: Sequence[Formula], position: Mapping[str, int], edge_names: Sequence[str]
 ) -> list[Mark]:
-    """Return the marks of formulas: each comes after those that it joins."""
+    """Return the marks of formulas that AND joins: each comes after those that it joins."""
     marks: list[Mark] = []
 
     def add(formula: Formula) -> int:
@@ -130,8 +130,10 @@ def formula_marks(
             marks.append(Mark("and" if formula.every else "or", marks=parts))
         return len(marks) - 1
 
-    for formula in formulas:
-        add(formula)
+    if formulas:
+        whole = normal_formula(Choice(True, tuple(formulas)))
+        for formula in whole.parts if isinstance(whole, Choice) and whole.every else (whole,):
+            add(formula)
     return marks
 
 

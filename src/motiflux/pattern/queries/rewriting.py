@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from itertools import pairwise, product
 from typing import Any
 
 from motiflux.pattern.parser.meaning import DEGREE, as_symbol
 from motiflux.pattern.parser.resolve import MONOTONE
-from motiflux.pattern.parser.syntax import Attribute, Call, Compared, Symbol, Test, TextError
+from motiflux.pattern.parser.syntax import Attribute, Call, Compared, Joined, Symbol, Test, TextError
 
 _POSITIONS = frozenset({"start", "source", "depth"})
 """Fields of trees that are not part of their meaning."""
@@ -104,9 +104,14 @@ def renamed(node: Any, names: Mapping[str, str]) -> Any:
 
 
 def form_of(node: Any) -> Hashable:
-    """Return the meaning of a condition of one element: equal for equal conditions, of whichever element."""
+    """Return the meaning of a condition of one element: equal for equal conditions, of whichever element.
+
+    The order of what AND and OR join makes no difference, nor does a part that is there twice.
+    """
     if isinstance(node, Attribute):
         return "attribute", node.name
+    if isinstance(node, Joined):
+        return joined_form(node.every, map(form_of, node.parts))
     if is_degree(node):
         return DEGREE, form_of(node.arguments[1:])
     if isinstance(node, tuple):
@@ -115,6 +120,14 @@ def form_of(node: Any) -> Hashable:
         parts = (form_of(getattr(node, one.name)) for one in fields(node) if one.name not in _POSITIONS)
         return type(node).__name__, *parts
     return type(node).__name__, node
+
+
+def joined_form(every: bool, forms: Iterable[Any]) -> Hashable:
+    """Return the form of what AND (`every`) or OR joins, from the forms of the parts."""
+    kind, found = ("AND" if every else "OR"), set[Any]()
+    for one in forms:
+        found |= set(one[1]) if one[0] == kind else {one}
+    return next(iter(found)) if len(found) == 1 else (kind, tuple(sorted(found, key=repr)))
 
 
 def nodes(node: Any) -> Iterator[Any]:
