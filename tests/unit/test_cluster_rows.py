@@ -411,6 +411,63 @@ def test_notes_that_an_earlier_call_writes_late_count_for_nothing(tmp_path: Path
         assert [name.rpartition("-0")[0] for name in last.notes] == ["given-000000", "given-000001"]
 
 
+def test_a_call_that_was_made_before_another_began_goes_on_with_its_job(tmp_path: Path) -> None:
+    made = DataSet(Folder(str(tmp_path)), "mine", {})
+    other = DataSet(Folder(str(tmp_path)), "other", {})
+    begun(tmp_path).note("given-000000", "first")
+    made.begin()
+    assert [made.read_note(name) for name in made.notes] == ["first"]
+    with pytest.raises(mf.OutputError, match="found job 'mine', others: job"):
+        other.begin()
+    assert made.owned
+
+
+def test_jobs_that_begin_at_the_same_time_do_not_mix_their_notes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, others = Folder.write_json, list[DataSet]()
+
+    def begin_other(self: Folder, name: str, content: object) -> None:
+        if name.endswith("job.json") and not others:
+            others.append(DataSet(self, "other", {}))
+            others[0].begin()
+            others[0].note("given-000000", "of the other job")
+        write(self, name, content)
+
+    monkeypatch.setattr(Folder, "write_json", begin_other)
+    assert not begun(tmp_path).notes
+    assert not begun(tmp_path).notes
+    with pytest.raises(mf.OutputError, match="another call has continued this job"):
+        others[0].note("given-000001", "late")
+
+
+@pytest.mark.parametrize("query", list(QUERIES_OF_JOBS.values())[:2], ids=list(QUERIES_OF_JOBS)[:2])
+@pytest.mark.parametrize("limit", [None, 20])
+def test_calls_that_begin_a_job_at_the_same_time_leave_all_rows_once(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, limit: int | None
+) -> None:
+    graph, write, begins = random_data(5, directed=False, most=30).graph(), Folder.write_json, 0
+    options: dict[str, Any] = {"output": tmp_path, "job": "mine", "names": True, "limit": limit}
+
+    def begin_other(self: Folder, name: str, content: object) -> None:
+        nonlocal begins
+        begins += name.endswith("job.json")
+        if begins == 1:
+            begins += 1
+            with mf.Cluster() as other:
+                assert other.match(graph, query, **options).resumed == 0
+        write(self, name, content)
+
+    monkeypatch.setattr(Folder, "write_json", begin_other)
+    expected = rows_of(mf.match(graph, query, names=True).to_arrow())
+    with mf.Cluster() as cluster:
+        for _ in range(2):
+            written = cluster.match(graph, query, **options)
+            assert (written.rows, written.resumed > 0) == (limit or expected.total(), True)
+            rows = rows_of(pq.read_table(tmp_path))
+            assert rows == expected if limit is None else rows <= expected and rows.total() == limit
+
+
 def test_a_call_that_was_lost_before_it_knew_the_notes_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,8 +1,8 @@
 """The folder of a data set: its files, and the manifest that says whose they are.
 
-``_motiflux/`` in the folder holds ``job.json``, what the rows depend on; ``calls/``, a file for each call of
-the job, of which the last one goes on with it; and notes of these calls. An earlier call that only seemed
-lost sees a later one, and ends.
+``_motiflux/`` in the folder holds ``job.json``, what the rows depend on; ``calls/``, a file with the same for
+each call of the job, of which the last one goes on with it; and notes of these calls. An earlier call that
+only seemed lost sees a later one, and ends.
 
 A note has the name of its call, so no call writes over those of another. ``known-CALL.json`` has the names of
 the notes of earlier calls that a call began with: what such a call still wrote afterwards is not known, and
@@ -41,8 +41,6 @@ class DataSet:
     ----------
     files
         Rows and bytes of each file.
-    continues
-        Whether the folder has the same job.
     call
         The name of this call, by which calls are sorted; "" before `begin`.
     notes
@@ -60,15 +58,17 @@ class DataSet:
         self.token = uuid.uuid4().hex
         self.call = ""
         self.notes: list[str] = []
-        self._content = {"job": self.token if name is None else name, "manifest": _FORM, **content}
-        self.continues = self._is_there(name)
+        of_job = {"job": self.token if name is None else name, "manifest": _FORM, **content}
+        self._content: dict[str, object] = json.loads(json.dumps(of_job))
+        self._is_there()
 
     @property
     def rows(self) -> int:
         """Number of rows of all files."""
         return sum(rows for rows, _ in self.files.values())
 
-    def _is_there(self, name: str | None) -> bool:
+    def _is_there(self) -> bool:
+        """Return whether the folder has the same job; else it is empty."""
         folder, files = self.folder, self.folder.files()
         if _JOB not in folder.files(MANIFEST):
             if files:
@@ -76,19 +76,25 @@ class DataSet:
                 raise OutputError(f"{expected}, found {len(files)} files")
             return False
         before, content = folder.read_json(f"{MANIFEST}/{_JOB}"), self._content
-        if name is None or before != json.loads(json.dumps(content)):
+        if before != content:
             differing = sorted(key for key in content if before.get(key) != content[key])
             expected = f"{folder.uri}: expected an empty folder, or the same job, graph, pattern and options"
             raise OutputError(f"{expected}; found job {before.get('job')!r}, others: {', '.join(differing)}")
         return True
 
     def begin(self) -> None:
-        """Have this call go on with the job, and an earlier one end that only seemed lost."""
-        if not self.continues:
+        """Have this call go on with the job, and an earlier one end that only seemed lost.
+
+        Raises
+        ------
+        OutputError
+            Another call has begun something else meanwhile.
+        """
+        if not self._is_there():
             self.folder.write_json(f"{MANIFEST}/{_JOB}", self._content)
         turn = max((int(name.partition("-")[0]) for name in self._calls()), default=0) + 1
         self.call = f"{turn:06}-{self.token[:8]}"
-        self.folder.write_json(f"{_CALLS}/{self.call}", None)
+        self.folder.write_json(f"{_CALLS}/{self.call}", self._content)
         # From here on, a note of an earlier call is found here, or that call finds this one behind its note.
         self.notes = self._known()
         self.note(_KNOWN, self.notes)
@@ -98,13 +104,18 @@ class DataSet:
         there = self.folder.files(MANIFEST)
         for call in sorted(self._calls(), reverse=True):
             name = f"{_KNOWN}-{call}.json"
-            if call < self.call and name in there:
+            if call < self.call and name in there and self._is_of_job(call):
                 before: list[str] = self.folder.read_json(f"{MANIFEST}/{name}")
                 own = (
                     one for one in there if one.endswith(f"-{call}.json") and not one.startswith(f"{_KNOWN}-")
                 )
                 return [*before, *sorted(own)]
         return []
+
+    def _is_of_job(self, call: str) -> bool:
+        """Return whether a call has the same job: one of another may have begun at the same time."""
+        content: object = self.folder.read_json(f"{_CALLS}/{call}")
+        return content == self._content
 
     def _calls(self) -> list[str]:
         return list(self.folder.files(_CALLS))

@@ -88,7 +88,7 @@ class DriverRows:
         """Write the rows, or return what an earlier call of the job wrote."""
         data_set = self._data_set
         data_set.begin()
-        told = self._told() if data_set.continues else None
+        told = self._told()
         if told is not None:
             data_set.files.update({name: (rows, nbytes) for name, rows, nbytes in told["files"]})
             complete = told["complete"]

@@ -243,8 +243,7 @@ class RowJob:
     def begin(self) -> None:
         """Begin the job, or continue it."""
         self.data_set.begin()
-        if self.data_set.continues:
-            self._continue(self.data_set.notes)
+        self._continue(self.data_set.notes)
 
     def _content(self, plan: object, units: int) -> dict[str, object]:
         """Return what the rows depend on."""
