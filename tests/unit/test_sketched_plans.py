@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
 
 import motiflux as mf
-from motiflux.cluster.shards import build
+from motiflux.cluster.shards import build, store
+from motiflux.cluster.shards.layout import Layout
+from motiflux.cluster.shards.rows import Piece
+from motiflux.cluster.shards.sketch import sketch_of
 from motiflux.graph.arrays import Shares
 from motiflux.plan.bind import bind
+from motiflux.plan.estimate.predict import expected_seconds
 from motiflux.plan.estimate.sampled import Estimate, plan_in_whole
-from motiflux.plan.estimate.whole import edges_of_reads
+from motiflux.plan.estimate.whole import edges_of_reads, in_whole
 from motiflux.plan.passes.order import frequencies
 from motiflux.plan.planner import make_plan
 from tests.inline_ray import InlineRay, replace_ray
@@ -44,10 +49,37 @@ def test_sizes_grow_with_the_edges_among_vertices() -> None:
     assert estimate.in_whole(Shares(1.0, 1.0), (0, 1, 2, 3), pattern) is estimate
 
 
-def test_sizes_beyond_the_range_of_floats_stay_those_of_the_sketch() -> None:
+def test_sizes_beyond_the_range_of_floats_are_infinite() -> None:
     pattern = bind(mf.Pattern.parse("(a)--(b)--(c)--(a)"), small_graph())
-    estimate = Estimate((1e300, 1e300, 1e300), (0.0,) * 3, 3, (0.0,) * 3)
-    assert estimate.in_whole(Shares(1e-9, 0.5), (0, 1, 2), pattern) is estimate
+    estimate = Estimate((1e300, 1e300, 1e300), (0.0, 1.0, 0.0), 3, (0.0,) * 3)
+    whole = estimate.in_whole(Shares(1e-9, 0.5), (0, 1, 2), pattern)
+    assert whole.sizes == (2e300, inf, inf)
+    assert whole.scanned == (0.0, pytest.approx(1e9), 0.0)
+    whole = estimate.in_whole(Shares(1e-200, 0.5), (0, 1, 2), pattern)  # the square is too small for a float
+    assert whole.sizes == (2e300, inf, inf)
+    assert whole.scanned == (0.0, 1e200, 0.0)
+    plan = make_plan(small_graph(), mf.Pattern.parse(DIAMOND))
+    assert in_whole(1.0, 1e-200, 2) == inf
+    assert expected_seconds(replace(plan, probed=inf), 1, None) is None
+
+
+@pytest.mark.parametrize("share", [1e-9, 4e-7])
+@pytest.mark.parametrize("parts", ["auto", "on"])
+def test_cliques_of_a_huge_graph_are_planned_and_explained(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float, parts: str
+) -> None:
+    def sketched(layout: Layout, piece: Piece) -> mf.Graph:
+        return replace(sketch_of(layout, piece), sketched=Shares(share, share))
+
+    monkeypatch.setattr(store, "sketch_of", sketched)
+    mf.write_graph(small_graph(), tmp_path / "edges.npz")
+    with mf.Cluster() as cluster:
+        made = cluster.shard([tmp_path / "edges.npz"], tmp_path / "g")
+        assert made.sketch.sketched == Shares(share, share)
+        for size in (5, 12):
+            clique = ", ".join(f"(v{u})--(v{v})" for u in range(size) for v in range(u))
+            assert "inf" not in str(cluster.explain(made, clique, tuning={"parts": parts})).split()
+            assert cluster.count(made, clique, tuning={"parts": parts}) == mf.count(small_graph(), clique)
 
 
 def test_frequencies_are_those_of_the_whole_graph() -> None:

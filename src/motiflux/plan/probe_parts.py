@@ -12,7 +12,7 @@ from motiflux.plan.bind import BoundPattern
 from motiflux.plan.builder import PlanBuilder
 from motiflux.plan.estimate.predict import expected_work
 from motiflux.plan.estimate.sampled import MANY_MEMBERS, probe, sample
-from motiflux.plan.estimate.whole import edges_of_reads
+from motiflux.plan.estimate.whole import edges_of_reads, in_whole
 from motiflux.plan.ir import Plan
 from motiflux.plan.passes.order import Order, core_first, core_of
 from motiflux.plan.passes.parts import lists_of
@@ -97,7 +97,7 @@ def probed_in_whole(builder: PlanBuilder, plan: Plan, seconds: float) -> Plan:
     """
     found, shares = probe(builder.graph, plan, seconds, builder.options.threads), builder.graph.sketched
     if shares is not None:
-        found /= shares.edges ** edges_of_reads(plan, builder.bound)
+        found = in_whole(found, shares.edges, edges_of_reads(plan, builder.bound))
     return replace(plan, probed=found)
 
 

@@ -126,8 +126,9 @@ def expected_seconds(plan: Plan, threads: int, limit: int | None) -> float | Non
     count = plan.estimates[-1] * _rows_per_embedding(plan)
     share = 1.0 if limit is None or count <= limit else limit / count
     if plan.probed is not None:
-        return START_SECONDS + plan.probed * share / threads
-    seconds = Work(work.steps * share, work.read * share).seconds(threads)
+        seconds = START_SECONDS + plan.probed * share / threads
+    else:
+        seconds = Work(work.steps * share, work.read * share).seconds(threads)
     return seconds if isfinite(seconds) else None
 
 

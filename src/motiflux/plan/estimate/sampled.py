@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite, prod
-from operator import add, truediv
+from math import prod
+from operator import add
 
 from motiflux import _native
 from motiflux.graph import Graph
 from motiflux.graph.arrays import Shares
 from motiflux.plan.bind import BoundPattern
-from motiflux.plan.estimate.whole import edges_among
+from motiflux.plan.estimate.whole import edges_among, in_whole
 from motiflux.plan.ir import Plan
 from motiflux.plan.native_plan import native_problem
 from motiflux.plan.shape import Tail
@@ -81,21 +81,24 @@ class Estimate:
     def in_whole(self, shares: Shares | None, order: Sequence[int], pattern: BoundPattern) -> Estimate:
         """Return what is expected in the graph that a sketch has these shares of; None: it is no sketch.
 
-        k edges of the graph are all in the sketch with the k-th power of its share of edges.
+        k edges of the graph are all in the sketch with the k-th power of its share of edges. Sizes beyond the
+        range of floats are infinite.
         """
         if shares is None or not 0 < shares.edges < 1:
             return self
         among = [edges_among(order[:level], pattern) for level in range(len(order) + 1)]
-        of_sizes = [shares.vertices, *(shares.edges**number for number in among[2:])]
         # Rows are longer, too, and so are the sets that they are intersected to.
-        before = [among[min(level, self.enumerated)] for level in range(1, len(order))]
-        of_sets = [1.0, *(shares.edges ** (number + 1) for number in before)]
-        given = (self.sizes, of_sizes), (self.scanned, of_sets), (self.closing, of_sets)
-        found = [tuple(map(truediv, one, by)) for one, by in given]
-        if not all(isfinite(number) for one in found for number in one):
-            return self
-        sizes, scanned, closing = found
-        return Estimate(sizes, scanned, self.enumerated, closing)
+        before = [among[min(level, self.enumerated)] + 1 for level in range(1, len(order))]
+
+        def of_edges(numbers: Sequence[float], edges: Sequence[int]) -> Iterator[float]:
+            return (in_whole(number, shares.edges, one) for number, one in zip(numbers, edges, strict=True))
+
+        return Estimate(
+            (self.sizes[0] / shares.vertices, *of_edges(self.sizes[1:], among[2:])),
+            (self.scanned[0], *of_edges(self.scanned[1:], before)),
+            self.enumerated,
+            (self.closing[0], *of_edges(self.closing[1:], before)),
+        )
 
     @property
     def cost(self) -> float:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf
 
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.ir import Plan
 from motiflux.plan.shape import TailComponent
+
+
+def in_whole(number: float, share: float, edges: int) -> float:
+    """Return a number that grows with so many edges, in the graph of which a sketch has a share of edges.
+
+    Infinite beyond the range of floats.
+    """
+    part: float = share**edges
+    return number / part if part else inf if number else 0.0
 
 
 def edges_among(vertices: Sequence[int], pattern: BoundPattern) -> int:
