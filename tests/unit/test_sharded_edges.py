@@ -393,6 +393,20 @@ def test_ranges_ascend_and_have_as_many_pairs_as_fit(seed: int, memory: int, dis
         assert np.array_equal(np.concatenate([piece[place][1] for piece in pieces]), words)
 
 
+@pytest.mark.parametrize(("files", "each"), [(8, 800), (64, 100), (64, 1), (200, 30)])
+def test_many_short_files_are_cut_into_few_ranges(tmp_path: Path, files: int, each: int) -> None:
+    draws = np.random.default_rng(files)
+    paths = []
+    for _ in range(files):
+        sums = PairSums(1, str(tmp_path), 1 << 20)
+        sums.add(0, draws.integers(0, 2**64, each, np.uint64), np.ones(each, np.uint64), {})
+        paths += [f"{tmp_path}/{name}" for name, _ in sums.take()]
+    pairs = files * each
+    for most in (pairs // 2, pairs // 5, pairs // 30):
+        number = sum(1 for _ in sums_by_ranges([Runs(paths, [0])], 0, 1 << 64, 128 * most))
+        assert pairs / most <= number <= 3 * pairs / most
+
+
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), classes=st.integers(1, 3), memory=st.sampled_from([1, 500, 1 << 20]))
 def test_a_merged_run_has_the_sums_of_all(seed: int, classes: int, memory: int) -> None:

@@ -36,6 +36,8 @@ _BYTES_OF_SUM = 8 * BYTES_OF_PAIR
 """Bytes that a pair takes while numbers are added."""
 _SAMPLES_OF_PART, _MOST_PARTS = 8, 64
 """Keys that are looked at for each part of a range, and the most parts that it is cut into at a time."""
+_GOLDEN = 0.6180339887498949
+"""Multiples of it lie evenly between whole numbers."""
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
 
@@ -215,17 +217,31 @@ class Range:
 
     def parts(self, keys: Sequence[Keys], number: int) -> list[Range]:
         """Return about so many ranges of about as many pairs: two at least, if there are two keys."""
-        step = max(1, self.pairs // (_SAMPLES_OF_PART * number))
-        spans = list(zip(self.begins.tolist(), self.ends.tolist(), strict=True))
-        samples = np.sort(np.concatenate([one[b:e:step] for one, (b, e) in zip(keys, spans, strict=True)]))
+        samples = self._samples(keys, _SAMPLES_OF_PART * number)
         cuts = np.unique(samples[np.arange(1, number) * len(samples) // number])
         cuts = cuts[cuts > np.uint64(self.first)]
         if not len(cuts):  # many pairs have the first key
             cuts = np.array([self.first + 1], np.uint64)
-        inner = [b + one[b:e].searchsorted(cuts) for one, (b, e) in zip(keys, spans, strict=True)]
+        spans = zip(keys, self.begins.tolist(), self.ends.tolist(), strict=True)
+        inner = [b + one[b:e].searchsorted(cuts) for one, b, e in spans]
         places = np.column_stack([self.begins, np.stack(inner), self.ends])
         ends = pairwise([self.first, *cuts.tolist(), self.last])
         return [Range(*one, places[:, at], places[:, at + 1]) for at, one in enumerate(ends)]
+
+    def _samples(self, keys: Sequence[Keys], number: int) -> Keys:
+        """Return at least so many keys, ascending, if there are as many pairs: one of each few in a row.
+
+        Which one differs: the first ones of many short arrays would all be small keys.
+        """
+        step = max(1, self.pairs // number)
+        at = np.arange(self.pairs // step)
+        places = at * step + (at * _GOLDEN % 1 * step).astype(np.int64)
+        lengths = self.ends - self.begins
+        before = np.cumsum(lengths) - lengths
+        array = before.searchsorted(places, "right") - 1
+        places += self.begins[array] - before[array]
+        found = [keys[one][place] for one, place in zip(array.tolist(), places.tolist(), strict=True)]
+        return np.sort(np.array(found, np.uint64))
 
 
 def whole_range(keys: Sequence[Keys], first: int = 0, last: int = 1 << 64) -> Range:
