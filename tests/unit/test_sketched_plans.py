@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import motiflux as mf
@@ -107,6 +108,18 @@ def test_what_is_read_depends_on_the_edges_before(pattern: str, tuning: dict[str
     parsed = mf.Pattern.parse(pattern)
     plan = make_plan(graph, parsed, tail=True, parts=True, tuning={**FIXED, **tuning})
     assert edges_of_reads(plan, bind(parsed, graph)) == edges
+
+
+def test_times_of_compared_plans_are_those_of_the_whole_graph() -> None:
+    pairs = np.random.default_rng(1).integers(0, 40, (300, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    graph = mf.Graph.from_edges(pairs, edge_attributes={"t": np.arange(len(pairs))})
+    pattern = mf.Pattern.parse("(a)-[e]-(b)-[f]-(c)-[g]-(a) WHERE e.t < f.t AND f.t < g.t")
+    here = make_plan(graph, pattern, copy_walks=False)
+    whole = make_plan(replace(graph, sketched=Shares(0.1, 0.5)), pattern, copy_walks=False)
+    assert here.probed is not None
+    assert whole.order == here.order
+    assert whole.probed == pytest.approx(100 * here.probed)
 
 
 def test_plans_without_a_search_stay_as_they_are() -> None:

@@ -13,6 +13,7 @@ from motiflux.pattern.automorphism import Permutation, automorphisms
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.candidates.space import CandidateSpace
 from motiflux.plan.estimate.sampled import Estimate, plan_in_whole, sample
+from motiflux.plan.estimate.whole import edges_of_reads, in_whole
 from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.speeds import Speeds
 from motiflux.plan.passes.adaptive_order import adaptive_order_of
@@ -161,6 +162,17 @@ class PlanBuilder:
     def in_whole(self, plan: Plan) -> Plan:
         """Return a plan that was sampled, with the sizes of the larger graph if this one is a sketch."""
         return plan_in_whole(plan, self.graph.sketched, self.bound)
+
+    def seconds_in_whole(self, plan: Plan, seconds: float) -> float:
+        """Return the seconds of a plan that a probe says; on a sketch, those in the larger graph.
+
+        A sketch has so few of the larger subgraphs that a plan which opens them again and again seems fast.
+        So its time is taken to grow as what it reads in its deepest level does.
+        """
+        shares = self.graph.sketched
+        if shares is None:
+            return seconds
+        return in_whole(seconds, shares.edges, edges_of_reads(plan, self.bound))
 
     def sketch(self, order: Order) -> Plan:
         """Return a plan in `order` for sampling: without symmetry breaking.

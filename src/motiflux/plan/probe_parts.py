@@ -12,7 +12,6 @@ from motiflux.plan.bind import BoundPattern
 from motiflux.plan.builder import PlanBuilder
 from motiflux.plan.estimate.predict import expected_work
 from motiflux.plan.estimate.sampled import MANY_MEMBERS, probe, sample
-from motiflux.plan.estimate.whole import edges_of_reads, in_whole
 from motiflux.plan.ir import Plan
 from motiflux.plan.passes.order import Order, core_first, core_of
 from motiflux.plan.passes.parts import lists_of
@@ -90,15 +89,9 @@ def _probed(builder: PlanBuilder, plans: Sequence[Plan], seconds: float) -> list
 
 
 def probed_in_whole(builder: PlanBuilder, plan: Plan, seconds: float) -> Plan:
-    """Return a plan with its time by a probe of about some seconds; on a sketch, that in the larger graph.
-
-    A sketch has so few of the larger subgraphs that a plan which opens them again and again seems fast. So
-    its time is taken to grow as what it reads in its deepest level does.
-    """
-    found, shares = probe(builder.graph, plan, seconds, builder.options.threads), builder.graph.sketched
-    if shares is not None:
-        found = in_whole(found, shares.edges, edges_of_reads(plan, builder.bound))
-    return replace(plan, probed=found)
+    """Return a plan with its time by a probe of about some seconds; on a sketch, that in the larger graph."""
+    found = probe(builder.graph, plan, seconds, builder.options.threads)
+    return replace(plan, probed=builder.seconds_in_whole(plan, found))
 
 
 def _best(bound: BoundPattern, plans: Sequence[Plan], parts_cost: float) -> Plan:

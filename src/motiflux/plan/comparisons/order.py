@@ -219,9 +219,11 @@ def _cheapest(builder: PlanBuilder, plans: Sequence[Plan], most: int) -> Plan:
         if graph.num_edge_copies > _MANY_EDGES:
             fewest = min(map(_directions, plans))
             plans = [plan for plan in plans if _directions(plan) == fewest]
-        costs = [_cost(plan, probe_levels(graph, plan, _FEW_ARCS, threads, most)[0]) for plan in plans]
+        seconds = [probe_levels(graph, plan, _FEW_ARCS, threads, most)[0] for plan in plans]
+        costs = [_cost(one, builder.seconds_in_whole(one, s)) for one, s in zip(plans, seconds, strict=True)]
         plans = [plans[min(range(len(plans)), key=costs.__getitem__)]]
     expected, sizes = probe_levels(graph, plans[0], _MANY_ARCS, threads, _LONG if most >= _SHORT else _SHORT)
+    expected = builder.seconds_in_whole(plans[0], expected)
     return replace(plans[0], estimates=sizes, scanned=sizes, probed=expected)
 
 
