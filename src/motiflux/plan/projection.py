@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from motiflux.conditions import Operator
@@ -184,11 +185,7 @@ def describe_rows(plan: ProjectedPlan, pattern: Pattern) -> RowsReport:
 
 def _cheapest(builder: PlanBuilder, plans: Sequence[ProjectedPlan]) -> ProjectedPlan:
     """Return the plan of the least expected work up to the deciding level."""
-
-    def work(plan: ProjectedPlan) -> float:
-        whole = replace(plan, plan=builder.in_whole(plan.plan))
-        return _work(whole, builder.options.threads)
-
+    work = partial(_work, threads=builder.options.threads)
     if builder.options.switches["order"] in ("sampled", "adaptive") and builder.cheap_to_sample:
         if len(plans) > 1:
             plans = [min((_sampled(builder, one, _FEW_MEMBERS) for one in plans), key=work)]
