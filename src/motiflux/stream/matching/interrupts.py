@@ -28,4 +28,7 @@ def raise_after(error: BaseException, work: Callable[[], None]) -> NoReturn:
         in_spite_of_interrupts(work)
     except KeyboardInterrupt:
         raise error  # noqa: B904 - its context is the interrupt
-    raise error
+    else:
+        raise error
+    finally:
+        del error  # its traceback has this frame: what the callers hold would stay

@@ -227,8 +227,11 @@ class Shield:
         for number, handler in reversed(self._handlers.items()):
             if signal.getsignal(number) == self._note:
                 signal.signal(number, handler)
-        if error is not None:
-            raise_after(error, self.down)
+        try:
+            if error is not None:
+                raise_after(error, self.down)
+        finally:
+            del error  # as in `raise_after`
         self.down()
 
     def _note(self, number: int, frame: FrameType | None) -> None:

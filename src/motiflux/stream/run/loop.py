@@ -151,13 +151,17 @@ class Run:
                 for error in (self._error, *(one.error for one in self._deliveries)):
                     if error is not None and not isinstance(error, KeyboardInterrupt):
                         raise error  # noqa: B904 - the interrupt came later: it is the context
-                stop = interrupt
+                stop = interrupt.with_traceback(None)  # it would hold the monitor
         except BaseException:
             sink.abandon()
             if self._saver is not None:
                 with suppress(MotifluxError):  # the first error is raised
                     self._saver.end(failed=True)
             raise
+        finally:  # their tracebacks hold this run, and its monitor
+            self._error = None
+            for one in self._deliveries:
+                one.error = None
         sink.close()
         if self._saver is not None:
             self._saver.end(failed=False)
