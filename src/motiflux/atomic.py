@@ -108,6 +108,8 @@ class AtomicFile:
             with contextlib.suppress(FileNotFoundError):  # a file that is replaced keeps its permissions
                 os.fchmod(file.fileno(), stat.S_IMODE(self._target.stat().st_mode))
             self._temporary.replace(self._target)  # while it is locked: unlocked files are removed
+            if not self._lasting:
+                file.close()  # network file systems say only here that they could not write all
         except OutputError:
             raise
         except OSError as error:

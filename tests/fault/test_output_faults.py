@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import resource
 import signal
@@ -180,6 +181,23 @@ def test_a_failing_fsync_is_reported(output: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(os, "fsync", fail_with(OSError(errno.EIO, os.strerror(errno.EIO))))
     with pytest.raises(mf.OutputError, match="cannot be written: Input/output error"):
         write_matches(Batches(), output)
+
+
+def test_a_failing_close_of_a_file_that_nothing_waited_for_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class OverNetwork(io.FileIO):
+        def close(self) -> None:
+            if not self.closed:
+                super().close()
+                raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    monkeypatch.setattr(atomic, "_create", lambda path: OverNetwork(path, "x"))
+    with (
+        pytest.raises(mf.OutputError, match=os.strerror(errno.EDQUOT)),
+        atomic.AtomicFile(tmp_path / "run", lasting=False) as file,
+    ):
+        file.write(b"numbers")
 
 
 def test_a_failing_rename_is_reported(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
