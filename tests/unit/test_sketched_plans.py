@@ -19,7 +19,7 @@ from motiflux.plan.bind import bind
 from motiflux.plan.estimate.predict import expected_seconds
 from motiflux.plan.estimate.sampled import Estimate, plan_in_whole
 from motiflux.plan.estimate.whole import edges_of_reads, in_whole
-from motiflux.plan.passes.order import frequencies
+from motiflux.plan.passes.order import CostModel, frequencies, ordered
 from motiflux.plan.planner import make_plan
 from tests.inline_ray import InlineRay, replace_ray
 
@@ -108,6 +108,25 @@ def test_what_is_read_depends_on_the_edges_before(pattern: str, tuning: dict[str
     parsed = mf.Pattern.parse(pattern)
     plan = make_plan(graph, parsed, tail=True, parts=True, tuning={**FIXED, **tuning})
     assert edges_of_reads(plan, bind(parsed, graph)) == edges
+
+
+@pytest.mark.parametrize("pattern", [DIAMOND, HOUSE, BOOK])
+def test_sizes_of_plans_are_those_of_the_sketch(pattern: str) -> None:
+    graph, shares, parsed = small_graph(), Shares(0.25, 0.5), mf.Pattern.parse(pattern)
+    bound, sketch = bind(parsed, graph), replace(graph, sketched=shares)
+    plan = make_plan(sketch, parsed, tuning=FIXED)
+    assert plan.scanned == (), "nothing was sampled"
+    order = ordered(bound, CostModel(bound, *frequencies(bound, sketch)), plan.order)
+    assert plan.estimates[:2] == pytest.approx((graph.num_vertices, 2 * graph.num_edges), rel=0.02)
+    assert plan_in_whole(plan, shares, bound).estimates == pytest.approx(order.estimates)
+
+
+def test_what_samples_do_not_reach_is_as_much_as_the_order_says() -> None:
+    shares, parsed = Shares(0.001, 0.5), mf.Pattern.parse("(a)--(b)--(c)--(a), (c)--(d)--(e)--(c)")
+    path = replace(mf.Graph.from_edges([(u, u + 1) for u in range(40)]), sketched=shares)
+    plan = make_plan(path, parsed, tail=False, tuning={"tail": "off", "tables": "off", "order": "sampled"})
+    assert plan.scanned
+    assert plan.estimates[-1] < 1
 
 
 def test_times_of_compared_plans_are_those_of_the_whole_graph() -> None:

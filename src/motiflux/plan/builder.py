@@ -13,7 +13,7 @@ from motiflux.pattern.automorphism import Permutation, automorphisms
 from motiflux.plan.bind import BoundPattern
 from motiflux.plan.candidates.space import CandidateSpace
 from motiflux.plan.estimate.sampled import Estimate, plan_in_whole, sample
-from motiflux.plan.estimate.whole import edges_of_reads, in_whole
+from motiflux.plan.estimate.whole import edges_among, edges_of_reads, in_whole
 from motiflux.plan.ir import Plan
 from motiflux.plan.local_counts.speeds import Speeds
 from motiflux.plan.passes.adaptive_order import adaptive_order_of
@@ -323,12 +323,21 @@ class PlanBuilder:
             multiplier=automorphisms if self._multiply else 1,
             automorphisms=automorphisms,
             restrictions=breaking,
-            estimates=order.estimates,
+            estimates=self._sizes(order),
             tail=closed,
             space=self._key,
             classes=classes or (),
             comparisons=self.bound.comparisons,
         )
+
+    def _sizes(self, order: Order) -> tuple[float, ...]:
+        """Return the expected sizes of levels; on a sketch, those in it, as samples are."""
+        shares = self.graph.sketched
+        if shares is None:
+            return order.estimates
+        among = [edges_among(order.vertices[: level + 1], self.bound) for level in range(1, self.bound.size)]
+        parts = [shares.vertices, *(shares.edges**number for number in among)]
+        return tuple(size * part if part else 0.0 for size, part in zip(order.estimates, parts, strict=True))
 
     def _coinciding_levels(self, order: Order) -> frozenset[tuple[int, int]]:
         level_of = {vertex: level for level, vertex in enumerate(order.vertices)}
