@@ -59,6 +59,9 @@ def test_distinct_rows_are_counted_once(ray: InlineRay, tmp_path: Path, directed
         for limit in (1, int(whole), int(whole) + 1):
             found = cluster.count(made, paths, distinct=["a"], limit=limit)
             assert (found, found.complete) == (min(limit, whole), whole <= limit)
+        ends: Any = np.array(["a", "c"])
+        for subject in (made, graph):
+            assert cluster.count(subject, paths, distinct=ends) == mf.count(graph, paths, distinct=ends)
         late = cluster.count(made, paths, distinct=["a"], timeout=0.0)
         assert late <= whole
         assert not late.complete

@@ -159,7 +159,8 @@ class Cluster(Connected):
         DeviceMemoryError
             The graph or the search does not fit on a GPU, or into `gpu_memory`.
         """
-        rows = (options.get("distinct"), options.get("having")) != (None, None) or asks_for_rows(pattern)
+        rows = options.get("distinct") is not None or options.get("having") is not None
+        rows = rows or asks_for_rows(pattern)
         if not isinstance(graph, ShardedGraph):
             _refuse_on_gpus(pattern, options)
         gpus = self._on_gpus(graph, options)
