@@ -388,11 +388,16 @@ def test_explain_tells_the_listing_and_the_room_of_a_row(ray: InlineRay, tmp_pat
         assert f"; all rows are listed\n  rows    {kept} 192 B each" in several
         assert len(several.parts) == 3
         assert all(one.report.rows is not None and one.report.actual is not None for one in several.parts)
+        some = cluster.explain(made, "(a)--(b) OPTIONAL (b)--(c) RETURN DISTINCT c")
+        assert "\nrows      distinct no vertices; " in some  # of the pattern without c
         nothing = cluster.explain(made, "(a:9)--(b)", distinct=["a"], analyze=True)
         assert nothing.report.actual is not None
         assert nothing.report.actual.count == 0
         told = cluster.explain(made, paths, distinct=["a", "c"], symmetry="subgraphs", analyze=True)
         assert "one kept of those that automorphisms turn into each other" in told
+        assert "\nsearch    isomorphism, subgraphs\n" in told
+        assert told.report.symmetry == "subgraphs"
+        assert f"predicted about {whole} embeddings" in told  # of the listing
         assert told.report.actual is not None
         assert told.report.actual.count == mf.count(graph, paths, distinct=["a", "c"], symmetry="subgraphs")
         with pytest.raises(mf.ArgumentError, match="pattern: expected one pattern"):

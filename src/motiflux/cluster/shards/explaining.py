@@ -160,7 +160,7 @@ def _listing_explained(
         nbytes=memory_of_row(projection),
     )
     engine = replace(report.engine, reason=f"{report.engine.reason}; {listed_by(request, kind)}")
-    report = replace(report, engine=engine, rows=rows)
+    report = replace(report, engine=engine, rows=rows, symmetry=request.symmetry.value)
     if not analyze:
         return Explanation(report)
     deadline = Deadline.after(request.timeout)

@@ -153,7 +153,7 @@ def _symmetry(report: PlanReport) -> str:
 
 
 def _rows(rows: RowsReport) -> str:
-    text = f"distinct {', '.join(rows.returned)}"
+    text = f"distinct {', '.join(rows.returned) or 'no vertices'}"
     if rows.thresholds:
         text += f" having {' and '.join(rows.thresholds)}"
     if rows.nbytes is not None:
@@ -180,7 +180,7 @@ def _space(space: SpaceReport) -> str:
 
 
 def _prediction(report: PlanReport, predicted: Prediction) -> list[tuple[str, str]]:
-    noun = report.symmetry.removesuffix("s")
+    noun = report.symmetry.removesuffix("s") if report.rows is None else "embedding"
     count = "no estimate" if predicted.count is None else f"about {_number(predicted.count, noun)}"
     if report.basis == "frequencies":
         count += " from label frequencies only"
