@@ -279,7 +279,22 @@ def test_the_command_line_shards_and_counts(ray: InlineRay, tmp_path: Path) -> N
     )
     assert told["predicted"]["tasks"]["shards"]["memory"] == 90_000
     assert told["actual"]["count"] == mf.count(graph, patterns[0])
+    where = (tmp_path / "g", "--cluster", "local", "--memory", "100kB")
+    rows, whole = f"{patterns[0]} RETURN DISTINCT a HAVING count(b) > 1", mf.count(graph, patterns[1])
+    having = ("--distinct", "a", "--having", "count(b) > 1")
+    for asked in ([rows], [patterns[0], *having]):
+        said = motiflux("count", *where, *asked)
+        assert said.stdout.startswith(f"{mf.count(graph, rows)} row")
+        told = only_json(motiflux("explain", *where, *asked, "--json"))
+        assert (told["rows"]["returned"], told["rows"]["thresholds"]) == (["a"], ["count(b) > 1"])
+    said = motiflux("count", *where, patterns[1], rows)
+    assert [line.split(": ")[1] for line in said.stdout.splitlines()[:2]] == [
+        f"{whole} embeddings",
+        f"{mf.count(graph, rows)} rows",
+    ]
     for command in ("count", "explain"):
+        said = motiflux(command, *where, patterns[0], "--distinct", "z")
+        assert (said.exit_code, "error: --distinct: expected names" in said.stderr) == (2, True)
         said = motiflux(command, tmp_path / "g", patterns[0])
         assert (said.exit_code, "expected --cluster beside it" in said.stderr) == (2, True)
         said = motiflux(command, tmp_path / "g", patterns[0], "--cluster", "local", "--directed")

@@ -396,14 +396,15 @@ def read_inputs(
         queries = read_patterns(patterns)
         projections: list[Projection | None] = [None] * len(queries)
     else:
-        queries, projections = _read_queries(patterns, distinct)
+        queries, projections = read_queries(patterns, distinct)
     data = read_graph(graph, directed=directed, threads=threads, progress=progress)
     return Inputs(data, queries, time.perf_counter() - start, projections)
 
 
-def _read_queries(
+def read_queries(
     patterns: list[str], distinct: Mapping[str, Any]
 ) -> tuple[list["mf.Pattern | mf.Query"], list["Projection | None"]]:
+    """Read patterns, and the projections that they or options ask for; `distinct` as for `read_inputs`."""
     import motiflux as mf
     from motiflux.api.pattern_list import naming_pattern
     from motiflux.io.registry import is_pattern_file

@@ -112,18 +112,17 @@ def _count_sharded(
     """Count in a sharded graph."""
     import motiflux as mf
 
-    queries = opt.read_patterns(patterns)
+    queries, projections = opt.read_queries(patterns, search.rows)
     began = time.perf_counter()
     with mf.Cluster(clusters.address_of(cluster), task_log=task_log) as where:
-        data = where.open_sharded(graph, memory=memory or clusters.DEFAULT_MEMORY)
+        data: Any = where.open_sharded(graph, memory=memory or clusters.DEFAULT_MEMORY)
         started = time.perf_counter()
+        inputs = opt.Inputs(data, queries, started - began, projections)
         with opt.search_progress(progress, "counting") as shown:
-            results, stop = keeping_partial(
-                lambda: where.count(data, queries, **keywords, progress=shown, **search.rows)
-            )
+            results, stop = keeping_partial(lambda: _counted(inputs, {**keywords, "progress": shown}, where))
         seconds = time.perf_counter() - started
-    nouns = [search.noun] * len(results)
-    _print_all(patterns, results, nouns, search, (seconds, started - began), stop, as_json=as_json)
+    nouns = [search.noun if one is None else "row" for one in projections]
+    _print_all(patterns, results, nouns, search, (seconds, inputs.load_seconds), stop, as_json=as_json)
     done = all(result.complete or search.reached(result) for result in results)
     return exit_code(stop, done=done)
 

@@ -60,12 +60,12 @@ def run(
     if clusters.is_sharded(graph):
         address = clusters.checked_address(graph, cluster, search.directed)
         began = time.perf_counter()
-        (query,) = opt.read_patterns([pattern])
+        (query,), (projection,) = opt.read_queries([pattern], search.rows)
         with mf.Cluster(clusters.address_of(address)) as opened:
             data = opened.open_sharded(graph, memory=memory or clusters.DEFAULT_MEMORY)
             load_seconds = time.perf_counter() - began
             with opt.search_progress(progress, "counting") as shown:
-                keywords = {**search.keywords(), "copies": copies, **search.rows}
+                keywords = {**search.keywords(), "copies": copies, "distinct": projection}
                 explanation = opened.explain(data, query, analyze=analyze, progress=shown, **keywords)
     else:
         clusters.refuse_memory(graph, memory)
