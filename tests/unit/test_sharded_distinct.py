@@ -280,19 +280,33 @@ def test_tasks_return_no_more_images_than_decide_a_threshold(ray: InlineRay, tmp
     with mf.Cluster() as cluster:
         made: Any = cluster.shard([tmp_path / "star.npz"], tmp_path / "g", shards=2, memory=100_000)
         kept: list[int] = []
+        returned: list[int] = []
         with pytest.MonkeyPatch.context() as patch:
-            merge = distinct._Kept.merge
+            merge, take = distinct._Kept.merge, distinct._Distinct.take
 
             def noting(self: Any) -> None:
                 merge(self)
                 kept.append(max(map(len, self._kept)))
 
+            def taking(self: Any, order: Any, done: Any) -> None:
+                (images,) = done.value
+                returned.append(int((images[:, 0] == 0).sum()))  # of the hub
+                take(self, order, done)
+
             patch.setattr(distinct._Kept, "merge", noting)
-            for having, most in {"count(b) >= 5": 5, "count(b) = 5": 6, "count(b) < 5": 5}.items():
+            patch.setattr(distinct._Distinct, "take", taking)
+            for having, most in {
+                "count(b) >= 5": 5,
+                "count(b) = 5": 6,
+                "count(b) < 5": 5,
+                "count(b) <= 8 AND count(b) > 3": 9,
+            }.items():
                 kept.clear()
+                returned.clear()
                 found = cluster.count(made, "(a)--(b)", distinct=["a"], having=having)
                 assert found == mf.count(star, "(a)--(b)", distinct=["a"], having=having)
                 assert max(kept) == 59 + most  # of leaves, the hub
+                assert 0 < max(returned) <= most
 
 
 def test_images_that_do_not_fit_are_an_error(
@@ -307,6 +321,20 @@ def test_images_that_do_not_fit_are_an_error(
             cluster.count(made, "(a)--(b)--(c)", **asked)
         with pytest.raises(mf.ClusterError, match="match: expected at most 25 bytes"):
             cluster.match(made, "(a)--(b)--(c)", output=tmp_path / "rows", **asked)
+
+
+def test_the_images_of_all_thresholds_have_to_fit(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    star = mf.Graph.from_edges([(0, leaf) for leaf in range(1, 60)])
+    mf.write_graph(star, tmp_path / "star.npz")
+    monkeypatch.setattr(distinct, "COPIES", 50)
+    with mf.Cluster() as cluster:
+        made: Any = cluster.shard([tmp_path / "star.npz"], tmp_path / "g", shards=2, memory=100_000)
+        for having in ("count(b) >= 1", "count(c) >= 1"):  # an image of each of 59 leaves, of 24 bytes
+            assert cluster.count(made, "(a)--(b)--(c)", distinct=["a"], having=having) == 59
+        with pytest.raises(mf.ClusterError, match="at most 2,000 bytes"):
+            cluster.count(made, "(a)--(b)--(c)", distinct=["a"], having=["count(b) >= 1", "count(c) >= 1"])
 
 
 def different(images: list[dict[str, int]], *names: str) -> int:
@@ -325,17 +353,22 @@ THRESHOLDS: dict[str, Callable[[list[dict[str, int]]], bool]] = {
     ),
     "count(c) <= 2 AND count(c) >= 1": lambda images: 1 <= different(images, "c") <= 2,
     "count(d) < 1": lambda images: different(images, "d") < 1,
+    "count(d) > 1 AND count(c) >= 1": lambda images: (
+        different(images, "d") > 1 and different(images, "c") >= 1
+    ),
 }
+LASTING = ["count(c) >= 2", "count(d) > 1 AND count(c) >= 1"]
+"""Those that hold with more images, too."""
 
 
+@pytest.mark.parametrize("having", THRESHOLDS)
 @given(
-    st.lists(st.tuples(*4 * [st.integers(0, 3)]), max_size=40),
-    st.sampled_from(list(THRESHOLDS)),
-    st.integers(1, 5),
-    st.booleans(),
+    rows=st.lists(st.tuples(*2 * [st.integers(0, 1)], *2 * [st.integers(0, 3)]), max_size=40),
+    parts=st.integers(1, 5),
+    missing=st.booleans(),
 )
 def test_tables_of_parts_are_joined_to_that_of_all(
-    rows: list[tuple[int, ...]], having: str, parts: int, missing: bool
+    having: str, rows: list[tuple[int, ...]], parts: int, missing: bool
 ) -> None:
     holds = THRESHOLDS[having]
     pattern = mf.Pattern.parse("(a)--(b)--(c)--(d)")
@@ -349,6 +382,8 @@ def test_tables_of_parts_are_joined_to_that_of_all(
     ]
     joined = [table.joined(some) for table, some in zip(tables, pieces, strict=True)]
     found = held(projection, tables, joined, complete=True)
+    early = held(projection, tables, joined, complete=False)
+    assert early.tolist() == (found.tolist() if having in LASTING else [])
     images: dict[tuple[int, int], list[dict[str, int]]] = {}
     for at, piece in enumerate(np.array_split(array, parts)):
         for a, b, c, d in piece.tolist():
