@@ -315,8 +315,8 @@ class Cluster(Connected):
         which holds what `motiflux.match` holds: all parts but one, and the different rows.
         Rows of a sharded graph are ids of vertices, without columns of edges and attributes. Distinct rows,
         with the images that decide thresholds, and the rows of all parts but one have to fit into the
-        graph's `memory` here. With ``device="cuda"``, each task has one GPU; CPUs find distinct rows, and a
-        `Query` has other rows in a sharded graph only.
+        graph's `memory` here. With ``device="cuda"``, each task has one GPU, but CPUs find distinct rows;
+        other rows of a `Query` need a sharded graph then.
 
         Parameters
         ----------

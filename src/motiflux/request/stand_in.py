@@ -16,7 +16,7 @@ from motiflux.result.rows import RowSource
 from motiflux.types import VertexArray
 
 CPU_ASKED = "the CPU was asked for"
-"""A reason for the CPU."""
+"""Why the CPU does what was asked for with ``device="cpu"``."""
 
 
 class StandIn(Protocol):
