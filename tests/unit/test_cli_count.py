@@ -12,6 +12,7 @@ import pytest
 
 import motiflux as mf
 from motiflux.cli.search import Search
+from motiflux.result.partial import keep_partial
 from tests.data_paths import shared_path
 from tests.unit.cli_run import clique_pattern, complete_graph, motiflux, only_json, write_edges
 
@@ -275,3 +276,32 @@ def test_a_device_that_is_not_here_is_exit_3(k4: Path, triangle: Path) -> None:
 def test_what_the_options_of_a_search_say_is_what_the_library_takes(call: Callable[..., Any]) -> None:
     taken = inspect.signature(call).parameters
     assert {name: taken[name].default for name in Search().keywords()} == Search().keywords()
+
+
+@pytest.mark.parametrize("ended", [0, 1])
+def test_an_interrupt_between_distinct_rows_and_embeddings_keeps_what_was_counted(
+    k4: Path, monkeypatch: pytest.MonkeyPatch, ended: int
+) -> None:
+    count, timeouts = mf.count, []
+
+    def counting(graph: mf.Graph, pattern: Any, **options: Any) -> Any:
+        timeouts.append(options["timeout"])
+        found = count(graph, pattern, **options)
+        if len(timeouts) > ended:
+            stop = KeyboardInterrupt()
+            keep_partial(stop, [found])
+            raise stop
+        return found
+
+    monkeypatch.setattr(mf, "count", counting)
+    rows, paths = "(a)--(b)--(c) RETURN DISTINCT b", "(a)--(b)--(c)"
+    result = motiflux("count", k4, rows, paths, rows, "--timeout", "100")
+    assert result.exit_code == 1
+    *counts, _ = result.stdout.splitlines()
+    assert counts == [f"{rows}: 4 rows", f"{paths}: 24 embeddings"][: ended + 1]
+    assert result.stderr == "interrupted: the result is incomplete\n"
+    assert timeouts == sorted(timeouts, reverse=True)  # of all patterns together
+    assert len(set(timeouts)) == ended + 1
+    timeouts.clear()
+    told = only_json(motiflux("count", k4, rows, paths, rows, "--timeout", "100", "--json"))
+    assert [one["count"] for one in told["counts"]] == [4, 24][: ended + 1]

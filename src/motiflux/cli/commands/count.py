@@ -69,7 +69,7 @@ def run(
     seconds = time.perf_counter() - started
     nouns = [search.noun if one is None else "row" for one in inputs.projections]
     _print_all(patterns, results, nouns, search, (seconds, inputs.load_seconds), stop, as_json=as_json)
-    opt.tell_why_none(inputs.patterns, inputs.graph, results)
+    opt.tell_why_none(inputs.patterns[: len(results)], inputs.graph, results)
     done = all(result.complete or search.reached(result) for result in results)
     return exit_code(stop, done=done)
 
@@ -84,14 +84,15 @@ def _print_all(
     *,
     as_json: bool,
 ) -> None:
-    """Print counts; `times` are the seconds of the call and of reading."""
+    """Print counts, maybe of the first patterns alone; `times` are the seconds of the call and of reading."""
     seconds, load_seconds = times
+    number = len(results)
     if len(patterns) == 1:
         _print_one(results[0], search, load_seconds, stop, nouns[0], as_json=as_json)
     elif as_json:
-        print_json(_several_fields(patterns, results, seconds, load_seconds))
+        print_json(_several_fields(patterns[:number], results, seconds, load_seconds))
     else:
-        for source, result, noun in zip(patterns, results, nouns, strict=True):
+        for source, result, noun in zip(patterns[:number], results, nouns[:number], strict=True):
             text = count_text(result, search, stop, noun)
             print(f"{' '.join(source.split())}: {text}")
         print(f"counted in {seconds_text(seconds)}, reading {seconds_text(load_seconds)}")
@@ -135,11 +136,27 @@ def _counted(inputs: opt.Inputs, keywords: dict[str, Any], cluster: "mf.Cluster 
     if len(inputs.patterns) == 1:
         return [count(inputs.graph, inputs.patterns[0], **keywords, **inputs.rows)]
     if any(inputs.projections):
-        return [
-            count(inputs.graph, pattern, distinct=projection, **keywords)
-            for pattern, projection in zip(inputs.patterns, inputs.projections, strict=True)
-        ]
+        return _one_by_one(inputs, keywords, count)
     counts: list[mf.Count] = count(inputs.graph, inputs.patterns, **keywords)
+    return counts
+
+
+def _one_by_one(inputs: opt.Inputs, keywords: dict[str, Any], count: Any) -> list["mf.Count"]:
+    """Count patterns of which some have distinct rows; an interrupt keeps the counts of the first ones."""
+    from motiflux.api.pattern_list import naming_pattern
+    from motiflux.request.deadline import Deadline
+    from motiflux.result.partial import partial_result, replace_partial
+
+    deadline, counts = Deadline.after(keywords["timeout"]), []
+    try:
+        for at, (pattern, projection) in enumerate(zip(inputs.patterns, inputs.projections, strict=True)):
+            given = {**keywords, "timeout": deadline.left(), "distinct": projection}
+            with naming_pattern(at):
+                counts.append(count(inputs.graph, pattern, **given))
+    except KeyboardInterrupt as stop:
+        if so_far := [*counts, *(partial_result(stop) or [])]:
+            replace_partial(stop, so_far)
+        raise
     return counts
 
 
