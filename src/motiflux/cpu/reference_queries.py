@@ -512,15 +512,11 @@ def _formula_form(formula: Formula | None, place: Mapping[int, int], *, directed
 
 
 def _simplified(form: Any) -> Any:
-    """Return the form of a formula; of one that is a conjunction, that: A OR (A AND B) is A, one pattern.
+    """Return the form of a formula without parts that others imply: A OR (A AND B) is A.
 
     Parts about one vertex alone absorb none of each other: they are its condition.
     """
-    if form is None:
-        return None
-    flat = _flat(form)
-    simple = _without_absorbed(flat)
-    return flat if _has_or(simple) else simple
+    return None if form is None else _without_absorbed(_flat(form))
 
 
 def _flat(form: Any) -> Any:
@@ -547,10 +543,11 @@ def _without_absorbed(form: Any) -> Any:
         return form
     kind, parts = form[0], frozenset(map(_without_absorbed, form[1]))
     other = "and" if kind == "or" else "or"
-    return _joined(
-        kind,
-        (one for one in parts if not (one[0] == other and any(part in parts for part in one[1]))),
-    )
+
+    def implied(one: Any) -> bool:
+        return one[0] == other and not _is_of_one_vertex(one) and not parts.isdisjoint(one[1])
+
+    return _joined(kind, (one for one in parts if not implied(one)))
 
 
 def _is_of_one_vertex(form: Any) -> bool:
@@ -563,15 +560,6 @@ def _subjects(form: Any) -> set[Any]:
     if kind in ("and", "or"):
         return set().union(*map(_subjects, content))
     return _subjects(content) if kind == "not" else {(kind == "absent", content)}
-
-
-def _has_or(form: Any) -> bool:
-    if _is_of_one_vertex(form):
-        return False
-    kind, content = form[:2]
-    if kind == "not":
-        return content[0] in ("and", "or", "not")
-    return kind == "or" or (kind == "and" and any(map(_has_or, content)))
 
 
 def _moved(form: _Form, order: Sequence[int]) -> _Form:

@@ -89,25 +89,39 @@ def formula_of(test: Test, *, negated: bool = False) -> Formula:
     )
 
 
-def normal_formula(formula: Formula) -> Formula:
+def normal_formula(formula: Formula, *, split: bool = False) -> Formula:
     """Return a formula in which no part of AND, or of OR, is joined by it again, and each is there once.
 
-    Equal for formulas that differ in nothing else, but for the order of parts.
+    A part that another one implies is left out, if it is about several elements: A OR (A AND B) is A.
+
+    Parameters
+    ----------
+    split
+        Whether parts of conditions of one element count as parts, too. Such formulas are equal if they differ
+        in nothing else than the order of parts.
     """
-    if isinstance(formula, Atom) and not isinstance(formula.test, Joined):
-        return formula
-    if isinstance(formula, Atom):
-        assert isinstance(formula.test, Joined)
+    if isinstance(formula, Choice):
+        every, parts = formula.every, formula.parts
+    elif split and isinstance(formula.test, Joined):
         every = formula.test.every
         parts = tuple[Formula, ...](Atom(formula.name, part) for part in formula.test.parts)
     else:
-        every, parts = formula.every, formula.parts
+        return formula
     found: dict[object, Formula] = {}
-    for part in map(normal_formula, parts):
+    for part in (normal_formula(one, split=split) for one in parts):
         own = part.parts if isinstance(part, Choice) and part.every is every else (part,)
-        found |= {_form_of_formula(one): one for one in own if _form_of_formula(one) not in found}
-    kept = tuple(found.values())
-    return kept[0] if len(kept) == 1 else Choice(every, kept)
+        for one in own:
+            found.setdefault(_form_of_formula(one), one)
+    kept = [one for one in found.values() if _is_of_one(one) or found.keys().isdisjoint(_forms_in(one))]
+    return kept[0] if len(kept) == 1 else Choice(every, tuple(kept))
+
+
+def _is_of_one(formula: Formula) -> bool:
+    return len({atom.name for atom in _atoms(formula)}) == 1
+
+
+def _forms_in(formula: Formula) -> set[object]:
+    return set(map(_form_of_formula, formula.parts)) if isinstance(formula, Choice) else set()
 
 
 def _form_of_formula(formula: Formula) -> object:

@@ -26,6 +26,7 @@ from motiflux.pattern.queries.alternatives import (
     disjoint_cases,
     formula_of,
     is_formula,
+    normal_formula,
 )
 from motiflux.pattern.queries.carried import check_carried
 from motiflux.pattern.queries.marks import absent_edges, absent_marks, formula_marks
@@ -243,7 +244,7 @@ class _Drawing:
         absent: Sequence[Absent | AbsentPath],
         chosen: tuple[int, ...],
     ) -> Shape:
-        formulas = [formula_of(test) for test in tests if is_formula(test)]
+        formulas = [normal_formula(formula_of(test)) for test in tests if is_formula(test)]
         plain = [test for test in tests if not is_formula(test)]
         left = beside(formulas, plain, frozenset(self.position))
         choices = disjoint_cases(left, frozenset(self.position)) if left else [[[]]]

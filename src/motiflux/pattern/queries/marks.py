@@ -131,7 +131,7 @@ def formula_marks(
         return len(marks) - 1
 
     if formulas:
-        whole = normal_formula(Choice(True, tuple(formulas)))
+        whole = normal_formula(Choice(True, tuple(formulas)), split=True)
         for formula in whole.parts if isinstance(whole, Choice) and whole.every else (whole,):
             add(formula)
     return marks
