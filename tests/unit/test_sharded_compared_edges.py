@@ -357,10 +357,12 @@ def test_counts_at_compared_edges_take_the_options_of_others(
         ray.loses = 0.0
         none = cluster.count_per_edge(made, "(a)-[x:7]-(b)-[y]-(c) WHERE x.amount < y.amount", by="x")
         assert (len(none), none.complete, none.reason) == (0, True, "the graph is sharded")
-        told: list[float] = []
-        cluster.count_per_edge(made, pattern, progress=lambda one: told.append(one.done / one.total))
-        assert told == sorted(told)
-        assert told[-1] == 1.0
+        told: list[mf.ProgressReport] = []
+        cluster.count_per_edge(made, pattern, progress=told.append)
+        done, found = [one.done / one.total for one in told], [one.found for one in told]
+        assert (done, done[-1]) == (sorted(done), 1.0)
+        assert found == sorted(found), "a search of another label finds some of the same"
+        assert 0 < found[-1] <= mf.count(graph, pattern)
         late = cluster.count_per_edge(made, pattern, timeout=0.0)
         whole = at_edges(mf.count_per_edge(graph, pattern).to_arrow(), directed)
         for edge, counts in at_edges(late.to_arrow(), directed).items():

@@ -91,7 +91,7 @@ class EdgeSearches:
     either: bool = False
     complete: bool = True
     found: int = 0
-    """Embeddings that the last search found, so far."""
+    """Embeddings that the search with most of them found: others may have found the same."""
     reasons: list[str] = field(default_factory=list)
 
     @property
@@ -202,7 +202,7 @@ class EdgeSearches:
         report: ProgressCallback | None,
         deadline: Deadline,
     ) -> None:
-        search = _EdgeSearch(self.workers, graph, edges, self.between, times, self.kind)
+        search = _EdgeSearch(self.workers, graph, edges, self.between, times, self.kind, self.found)
         driver = self.workers.driver(self.workers.slots_on(self.kind))
         try:
             driver.run_all([search], deadline, telling(report, search, deadline))
@@ -456,8 +456,10 @@ class _EdgeSearch:
         folder: str,
         times: int,
         kind: str | None,
+        before: int,
     ) -> None:
         self._workers, self._folder, self._times, self._kind = workers, folder, times, kind
+        self._before, self._found = before, 0
         units, slots = graph.layout.entries, workers.slots_on(kind)
         ranged = replace(edges.images.ranged, share=units // (FEW_PARTS * slots))
         content = replace(edges, images=replace(edges.images, ranged=ranged))
@@ -466,7 +468,11 @@ class _EdgeSearch:
         self.name = f"count_per_edge {workers.pattern}"
         self.shares = Shares(units, slots, least=_LEAST_SECONDS, parts=FEW_PARTS, short_ends=False)
         self.files: list[tuple[str, int]] = []
-        self.found = 0
+
+    @property
+    def found(self) -> int:
+        """Embeddings found so far, or before."""
+        return max(self._before, self._found)
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -479,7 +485,7 @@ class _EdgeSearch:
 
     def take(self, order: Order, done: Done) -> None:
         total, files = done.value
-        self.found += self._times * total
+        self._found += self._times * total
         self.files += files
         self.shares.finished(order.share, done.left, done.seconds)
 
