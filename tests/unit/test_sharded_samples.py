@@ -25,6 +25,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> InlineRay:
     monkeypatch.setattr(sampling, "_ROWS_OF_TASK", 40)
     monkeypatch.setattr(sampling, "_BLOCK", 30)
     monkeypatch.setattr(sampling, "_BYTES_OF_DRAW", 0)
+    monkeypatch.setattr(sampling, "_BYTES_OF_ID", 8)
     monkeypatch.setattr(ranges, "LEAST_ENTRIES", 2)
     monkeypatch.setattr(listing, "_LISTED", 3)
     monkeypatch.setattr(os, "fsync", lambda file: None)

@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from motiflux.cluster.shards.sharded import ShardedGraph
     from motiflux.cluster.workers import Workers
 
-_BYTES_OF_DRAW = 64
-"""Bytes of a row beside its ids, while it is drawn."""
+_BYTES_OF_DRAW, _BYTES_OF_ID = 80, 12
+"""Bytes of a row while it is drawn, and of each of its ids, some of which are there twice: at most."""
 _ROWS_OF_TASK = 1 << 18
 _BLOCK = 1 << 16
 _MOST_OF_RANGE = 1 << 62
@@ -146,7 +146,7 @@ def sample_sharded(
     seed = check_integer("seed", options.get("seed", 0), 0, MAX_SEED)
     asked = _asked(query, make_request(**chosen, progress=None), directed=graph.directed)
     request = asked.request
-    most = graph.memory // (_BYTES_OF_DRAW + 8 * asked.width)
+    most = graph.memory // (_BYTES_OF_DRAW + _BYTES_OF_ID * asked.width)
     if wanted > most:
         raise ArgumentError("k", f"at most {most:,} rows, which fit into the memory of the graph", k)
     deadline = Deadline.after(request.timeout)
@@ -287,7 +287,7 @@ class _Sampling:
         tell = telling(self._counting, _Counting(searches), self._deadline)
         self._run(searches, self._workers.slots_on(self._kind), tell)
         for one, search in zip(self._sources, searches, strict=True):
-            one.counts.extend(search.counts[number] for number in range(self._ranges.number))
+            one.counts[:] = [search.counts[number] for number in range(self._ranges.number)]
         return not any(left for search in searches for left in search.left.values())
 
     def _drawn(self, wanted: int, seed: int) -> NDArray[np.int64] | None:
