@@ -242,6 +242,25 @@ def test_distinct_rows_are_those_of_the_whole_graph(
         assert rows_of(pq.read_table(output / "pattern-000")) == rows_of(here(query, **options).to_arrow())
 
 
+@pytest.mark.parametrize("condition", ["< 100", ">= 4"])
+def test_thresholds_have_all_images_only_at_the_end(
+    ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, condition: str
+) -> None:
+    monkeypatch.setattr(sources, "_MOST_PAIRS", 8)
+    data, query = random_data(5, directed=False), f"{EDGES} RETURN DISTINCT a HAVING count(d) {condition}"
+    whole = int(mf.count(data.graph(), query))
+    reports: list[mf.ProgressReport] = []
+    with mf.Cluster() as cluster:
+        made = data.shard(cluster, tmp_path)
+        for limit in (1, whole, None):
+            for progress in (False, reports.append):
+                found = cluster.match(made, query, limit=limit, progress=progress)
+                expected = whole if limit is None else limit
+                assert (len(found.to_numpy()), found.complete) == (expected, expected == whole)
+    assert {report.found for report in reports if report.done < report.total} <= set(range(whole + 1))
+    assert {report.found for report in reports if report.done == report.total} == {whole}
+
+
 def test_limits_timeouts_and_progress_of_distinct_rows(
     ray: InlineRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,7 +102,7 @@ class _Kept:
         """
         if all_there or self._pending * _LOOKED > self._size:
             self.merge()
-        if self._number is None:
+        if self._number is None or all_there:  # more rows hold once it is known that no image is missing
             self._number = len(self.rows(complete=all_there))
         return self._number
 

@@ -124,8 +124,9 @@ class PartsRows:
         check_number(searches, asked)
         self.cases = [ids_of_case(shape, case) for shape, case in self.listed]
         width = 1 + max(sum(one.widths) for one in self.cases)
-        reports = list(map(self._telling, of_equal_parts(request.progress, searches)))
-        self._last, of_search = reports[-1], iter(reports)
+        # The last part is that of the rows at the end: what tells that all are done is told there alone.
+        *reports, self._last = map(self._telling, of_equal_parts(request.progress, searches + 1))
+        of_search = iter(reports)
         self._planned = planned = [
             _CaseRows(searching, shape, case, number, width, of_search)
             for number, (shape, case) in enumerate(self.listed)
@@ -222,9 +223,10 @@ class _CaseRows:
             self._in_time = self._joint is not None
         parts = [(part.pattern, case.joint is not None) for part in case.parts]
         apart = [(_with_ends(absent, case), False) for absent in case.apart]
+        behind = [next(reports) for _ in (*parts[1:], *apart)]
         self._searches = [
-            _PatternRows(searching, pattern, next(reports), numbers=numbers)
-            for pattern, numbers in (*parts, *apart)
+            _PatternRows(searching, pattern, report, numbers=numbers)
+            for (pattern, numbers), report in zip((*parts, *apart), (next(reports), *behind), strict=True)
         ]
         self.reasons = [one.reason for one in self._searches]
 
