@@ -52,7 +52,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneOf:
-    """The attribute is one of `values`. Equal to another one only if the values' types are too."""
+    """The attribute is one of `values`. Equal to another one of the same values, and types, in any order."""
 
     attribute: str
     values: tuple[Value, ...]
@@ -64,7 +64,7 @@ class OneOf:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        return self.attribute, tuple(map(type, self.values)), self.values
+        return self.attribute, frozenset((type(value), value) for value in self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class AllOf:
     conditions: tuple[Condition, ...]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AllOf) and frozenset(self.conditions) == frozenset(other.conditions)
+        return isinstance(other, AllOf) and _are_same(self.conditions, other.conditions)
 
     def __hash__(self) -> int:
         return hash((AllOf, frozenset(self.conditions)))
@@ -123,10 +123,15 @@ class AnyOf:
     conditions: tuple[Condition, ...]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AnyOf) and frozenset(self.conditions) == frozenset(other.conditions)
+        return isinstance(other, AnyOf) and _are_same(self.conditions, other.conditions)
 
     def __hash__(self) -> int:
         return hash((AnyOf, frozenset(self.conditions)))
 
 
 Condition: TypeAlias = Comparison | OneOf | IsMissing | Degree | Not | AllOf | AnyOf
+
+
+def _are_same(one: tuple[Condition, ...], other: tuple[Condition, ...]) -> bool:
+    """Whether two lists have the same conditions, in any order and number."""
+    return all(part in other for part in one) and all(part in one for part in other)

@@ -152,6 +152,8 @@ class TestWhatElementsMayAsk:
         for where in (
             "a.x = 1 AND a.y = 2 AND b.y = 2 AND b.x = 1",
             "a.x = 1 AND (a.x = 1 AND b.x = 1)",
+            "a.x IN [1, 3] AND b.x IN [3, 1, 3]",
+            "(a.x IN [1, 3] AND b.y = 2) OR (a.y = 2 AND b.x IN [3, 1])",
             "(a.x = 1 OR a.y = 3) AND (b.y = 3 OR b.x = 1 OR b.y = 3)",
         ):
             assert mf.count(graph, f"(a)--(b) WHERE {where}", symmetry="subgraphs") == 2

@@ -9,7 +9,7 @@ from typing import Any
 
 from motiflux.pattern.parser.meaning import DEGREE, as_symbol
 from motiflux.pattern.parser.resolve import MONOTONE
-from motiflux.pattern.parser.syntax import Attribute, Call, Compared, Joined, Symbol, Test, TextError
+from motiflux.pattern.parser.syntax import Among, Attribute, Call, Compared, Joined, Symbol, Test, TextError
 
 _POSITIONS = frozenset({"start", "source", "depth"})
 """Fields of trees that are not part of their meaning."""
@@ -106,10 +106,12 @@ def renamed(node: Any, names: Mapping[str, str]) -> Any:
 def form_of(node: Any) -> Hashable:
     """Return the meaning of a condition of one element: equal for equal conditions, of whichever element.
 
-    The order of what AND and OR join makes no difference, nor does a part that is there twice.
+    The order of what AND and OR join, and of values, makes no difference, nor does one that is there twice.
     """
     if isinstance(node, Attribute):
         return "attribute", node.name
+    if isinstance(node, Among):
+        return "Among", form_of(node.operand), tuple(sorted(set(map(form_of, node.values)), key=repr))
     if isinstance(node, Joined):
         return joined_form(node.every, map(form_of, node.parts))
     if is_degree(node):
