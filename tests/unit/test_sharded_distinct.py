@@ -402,10 +402,10 @@ def test_explain_tells_the_listing_and_the_room_of_a_row(ray: InlineRay, tmp_pat
         before = len(ray.names)
         told = cluster.explain(made, paths, distinct=["c", "a"], limit=1)
         assert len(ray.names) == before  # no task ran
-        assert f"rows      distinct c, a; {kept} 72 B each" in told
+        assert f"rows      distinct c, a; {kept} 144 B each" in told
         assert "for 4 tasks at a time; all rows are listed" in told
         assert all(level in told for level in ("reads ", "memory", "level"))
-        assert told.to_dict()["rows"]["nbytes"] == 72
+        assert told.to_dict()["rows"]["nbytes"] == 144
         assert told.report.tail == ()  # it counts no last levels
         assert told.report.predicted is not None
         whole = mf.count(graph, paths)
@@ -415,12 +415,12 @@ def test_explain_tells_the_listing_and_the_room_of_a_row(ray: InlineRay, tmp_pat
             assert told.report.actual is not None
             assert told.report.actual.count == mf.count(graph, query)
         of_rows = cluster.explain(made, f"{paths} RETURN DISTINCT a HAVING count(b) >= 5 AND count(b, c) = 2")
-        assert f"distinct a having count(b) >= 5 and count(b, c) = 2; {kept} 648 B each" in of_rows
+        assert f"distinct a having count(b) >= 5 and count(b, c) = 2; {kept} 1.27 KiB each" in of_rows
         query = "(a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT a, c HAVING count(b) > 1"
         several = cluster.explain(made, query, analyze=True)
         assert isinstance(several, mf.QueryExplanation)
         assert several.startswith("query     (a)--(b) OPTIONAL (b)-[:0]-(c:1) RETURN DISTINCT a, c")
-        assert f"; all rows are listed\n  rows    {kept} 192 B each" in several
+        assert f"; all rows are listed\n  rows    {kept} 384 B each" in several
         assert len(several.parts) == 3
         assert all(one.report.rows is not None and one.report.actual is not None for one in several.parts)
         some = cluster.explain(made, "(a)--(b) OPTIONAL (b)--(c) RETURN DISTINCT c")

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
 IdRows = NDArray[np.int64]
 
-COPIES = 3
-"""Copies of all images while new ones are put among them."""
+COPIES = 6
+"""Copies of all images while as many new ones are put among them: those, both together, and sorted."""
 _MERGED = 1 << 16
 """Images that are collected before those met twice are dropped, or as many as are kept already."""
 _LOOKED = 8
