@@ -104,34 +104,31 @@ class Not:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AllOf:
-    """Every condition is true. Equal to another one of the same conditions in any order."""
+class _Several:
+    """Conditions that are joined. Equal to others that are joined in the same way, in any order."""
 
     conditions: tuple[Condition, ...]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AllOf) and _are_same(self.conditions, other.conditions)
+        if type(self) is not type(other):
+            return False
+        assert isinstance(other, _Several)
+        return all(part in other.conditions for part in self.conditions) and all(
+            part in self.conditions for part in other.conditions
+        )
 
     def __hash__(self) -> int:
-        return hash((AllOf, frozenset(self.conditions)))
+        return hash((type(self), frozenset(self.conditions)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnyOf:
+class AllOf(_Several):
+    """Every condition is true. Equal to another one of the same conditions in any order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnyOf(_Several):
     """Some condition is true. Equal to another one of the same conditions in any order."""
-
-    conditions: tuple[Condition, ...]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AnyOf) and _are_same(self.conditions, other.conditions)
-
-    def __hash__(self) -> int:
-        return hash((AnyOf, frozenset(self.conditions)))
 
 
 Condition: TypeAlias = Comparison | OneOf | IsMissing | Degree | Not | AllOf | AnyOf
-
-
-def _are_same(one: tuple[Condition, ...], other: tuple[Condition, ...]) -> bool:
-    """Whether two lists have the same conditions, in any order and number."""
-    return all(part in other for part in one) and all(part in one for part in other)

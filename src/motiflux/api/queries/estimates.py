@@ -216,14 +216,27 @@ def combined(parts: list[tuple[Estimate, float]]) -> Estimate:
     below = [factor * (one.value - (one.low if factor > 0 else one.high)) for one, factor in parts]
     above = [factor * ((one.high if factor > 0 else one.low) - one.value) for one, factor in parts]
     estimates = [one for one, _ in parts]
+    return replace(
+        in_one(estimates, value, (value - math.hypot(*below), value + math.hypot(*above))),
+        confidence=min(one.confidence for one in estimates),
+        sampled=max(0.0, math.fsum(factor * one.sampled for one, factor in parts)),
+    )
+
+
+def in_one(estimates: Sequence[Estimate], value: float, interval: tuple[float, float]) -> Estimate:
+    """Return the estimate of a number that is made of several estimates: it has the work of all.
+
+    Its confidence, device and reason are those of the estimate with the most samples.
+    """
     largest = max(estimates, key=lambda one: one.samples)
     exact = all(one.estimator == "exact" for one in estimates)
-    warnings = list(dict.fromkeys(one.warning for one in estimates if one.warning))
-    return Estimate(
-        value=max(0.0, value),
-        low=max(0.0, value - math.hypot(*below)),
-        high=max(0.0, value + math.hypot(*above)),
-        confidence=min(one.confidence for one in estimates),
+    warnings = dict.fromkeys(one.warning for one in estimates if one.warning)
+    value, low, high = (max(0.0, number) for number in (value, *interval))
+    return replace(
+        largest,
+        value=value,
+        low=low,
+        high=high,
         samples=sum(one.samples for one in estimates),
         valid_samples=sum(one.valid_samples for one in estimates),
         effective_samples=sum(one.effective_samples for one in estimates),
@@ -231,8 +244,9 @@ def combined(parts: list[tuple[Estimate, float]]) -> Estimate:
         seconds=sum(one.seconds for one in estimates),
         plan_seconds=sum(one.plan_seconds for one in estimates),
         estimator="exact" if exact else largest.estimator,
-        device=largest.device,
-        sampled=max(0.0, math.fsum(factor * one.sampled for one, factor in parts)),
-        reason=largest.reason,
+        sampled=value,
         warning="; ".join(warnings) or None,
+        trawled=None,
+        trace=(),
+        parts={},
     )

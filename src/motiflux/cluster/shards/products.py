@@ -12,6 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from motiflux.api.queries.counts import Counted, Sum
+from motiflux.api.queries.estimates import in_one
 from motiflux.result.estimate import Estimate
 from motiflux.sampling.stopping import Rules
 
@@ -56,25 +57,12 @@ def joined_estimate(
             high += float(share) * ends[share > 0]
     value = max(0.0, float(total))
     low, high = min(value, max(0.0, low)), max(value, high)
-    largest = max(estimates, key=lambda one: one.samples)
     exact = all(one.estimator == "exact" for one in estimates)
-    warnings = dict.fromkeys(one.warning for one in estimates if one.warning)
-    made = Estimate(
-        value=value,
-        low=value if exact else low,
-        high=value if exact else high,
+    made = in_one(estimates, value, (value, value) if exact else (low, high))
+    made = replace(
+        made,
         confidence=1.0 if exact else rules.confidence,
-        samples=sum(one.samples for one in estimates),
-        valid_samples=sum(one.valid_samples for one in estimates),
-        effective_samples=sum(one.effective_samples for one in estimates),
-        complete=all(one.complete for one in estimates),
-        seconds=sum(one.seconds for one in estimates),
-        plan_seconds=sum(one.plan_seconds for one in estimates),
-        estimator="exact" if exact else largest.estimator,
-        device=largest.device,
-        sampled=value,
-        reason=f"{largest.reason}; a sum of products of {len(estimates)} estimates that hold at once",
-        warning="; ".join(warnings) or None,
+        reason=f"{made.reason}; a sum of products of {len(estimates)} estimates that hold at once",
     )
     wanted = rules.rel_error
     reached = wanted is None or not rules.strict or made.relative_error <= wanted
